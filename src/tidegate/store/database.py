@@ -12,6 +12,7 @@ import asyncpg
 from asyncpg.pool import PoolConnectionProxy
 
 from tidegate.errors import TidegateError
+from tidegate.store.bell import Bell
 
 Connection: TypeAlias = asyncpg.Connection | PoolConnectionProxy
 
@@ -36,6 +37,7 @@ class Database:
     def __init__(self, address: Address, pool: asyncpg.Pool) -> None:
         self.address = address
         self.pool = pool
+        self.bell = Bell(pool)
 
     @classmethod
     async def open(cls, address: Address, *, connections: int = 10) -> Database:
@@ -47,13 +49,16 @@ class Database:
         return database
 
     async def close(self) -> None:
+        await self.bell.close()
         await self.pool.close()
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[Connection]:
         """A transaction of several statements; rows are locked in the order account, run, target, part, event (law 9)."""
-        async with self.pool.acquire() as connection, connection.transaction():
-            yield connection
+        async with self.pool.acquire() as connection:
+            with self.bell.after_commit(connection):
+                async with connection.transaction():
+                    yield connection
 
     async def direct(self, name: str, **server_settings: str) -> asyncpg.Connection:
         """A session of one's own, for locks and LISTEN, under *name* in ``pg_stat_activity``."""
