@@ -1,0 +1,51 @@
+"""The command line: one module a noun.
+
+A noun's module imports what its work needs inside its commands, so that ``tidegate --help`` stays quick.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from tidegate import __version__
+from tidegate.cli import settings
+from tidegate.cli.failures import as_sentences
+
+app = typer.Typer(
+    name="tidegate",
+    help="Keeps a complete copy of the channels you follow, and delivers reminders to the groups you run.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+
+
+@app.callback()
+def _tidegate(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", help="Print the version and end.", is_eager=True, callback=lambda on: _print_version(on=on)
+        ),
+    ] = False,
+) -> None:
+    pass
+
+
+def _print_version(*, on: bool) -> None:
+    if on:
+        print(f"tidegate {__version__}")
+        raise typer.Exit
+
+
+# One line a command; a noun with several commands is a Typer of its own: app.add_typer(noun.app, name="noun").
+app.command("settings")(settings.show)
+
+
+def main() -> None:
+    """The ``tidegate`` program."""
+    with as_sentences():
+        app()

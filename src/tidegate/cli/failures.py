@@ -1,0 +1,130 @@
+"""Failures of a command as sentences: what happened, what to do, and the exit code scripts rely on."""
+
+from __future__ import annotations
+
+import errno
+import os
+import sys
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import typer
+
+from tidegate.errors import TidegateError
+
+_INTERRUPTED = 130  # as shells report a program ended by Ctrl-C
+_NOBODY_READS = 141  # as shells report a program whose reader went away
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """What the person at the terminal reads, and what a script sees."""
+
+    sentence: str
+    exit_code: int = 1
+
+
+@contextmanager
+def as_sentences() -> Iterator[None]:
+    """Turn whatever a command raises into one sentence on stderr and an exit code; nothing is swallowed silently."""
+    try:
+        yield
+        sys.stdout.flush()
+    except KeyboardInterrupt:
+        raise typer.Exit(_INTERRUPTED) from None
+    except BrokenPipeError:
+        _let_go_of_stdout()
+        raise typer.Exit(_NOBODY_READS) from None
+    except Exception as problem:
+        if isinstance(problem, typer.Exit | typer.Abort | typer.BadParameter):  # the command line's own ways to end
+            raise
+        _log_traceback(problem)
+        failure = explain(problem)
+        print(failure.sentence, file=sys.stderr)
+        raise typer.Exit(failure.exit_code) from problem
+
+
+def explain(problem: BaseException) -> Failure:
+    """The sentence for a failure, whichever part of the house or of the machine it came from."""
+    cause = _leaf(problem)
+    if isinstance(cause, TidegateError):
+        return Failure(str(cause), cause.exit_code)
+    if lost := _database_failure(cause):
+        return Failure(lost)
+    if isinstance(cause, OSError):
+        return Failure(_machine_failure(cause))
+    return Failure(
+        f"Something went wrong that Tidegate did not expect: {type(cause).__name__} at {_place(cause)}. "
+        "Run the same command with TIDEGATE_DEBUG=1 to see how it came to that, and please report it."
+    )
+
+
+def _leaf(problem: BaseException) -> BaseException:
+    """The failure that matters inside a group: one of our own sentences before anything else."""
+    if not isinstance(problem, BaseExceptionGroup):
+        return problem
+    leaves = [_leaf(inner) for inner in problem.exceptions]
+    return next((leaf for leaf in leaves if isinstance(leaf, TidegateError)), leaves[0])
+
+
+def _database_failure(problem: BaseException) -> str | None:
+    asyncpg = sys.modules.get("asyncpg")
+    if asyncpg is None:  # then it cannot have raised anything
+        return None
+    if isinstance(problem, asyncpg.DiskFullError):
+        return "The database server's disk is full; make room there and run the command again."
+    if isinstance(problem, asyncpg.TooManyConnectionsError):
+        return "The database server has no connection left; lower database_connections, or raise its max_connections."
+    if isinstance(problem, asyncpg.InsufficientPrivilegeError):
+        return f"The database refused its user: {problem}."
+    lost = (
+        asyncpg.PostgresConnectionError,
+        asyncpg.InterfaceError,
+        asyncpg.AdminShutdownError,
+        asyncpg.CrashShutdownError,
+        asyncpg.CannotConnectNowError,
+    )
+    if isinstance(problem, lost):
+        return (
+            "The connection to the database was lost before the work was done; run the command again once it answers."
+        )
+    return None
+
+
+def _machine_failure(problem: OSError) -> str:
+    where = f" ({problem.filename})" if problem.filename else ""
+    if problem.errno == errno.EADDRINUSE:
+        return f"The address is in use already{where}; end the program that has it, or choose another port."
+    if problem.errno in (errno.ENOSPC, errno.EDQUOT):
+        return f"The disk is full{where}; make room and run the command again."
+    if problem.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
+        return f"This user may not do that{where}: {problem.strerror}."
+    if isinstance(problem, ConnectionError | TimeoutError):
+        return f"The other side does not answer{where}: {problem.strerror or 'it took too long'}."
+    return f"The operating system refused{where}: {problem.strerror or problem}."
+
+
+def _place(problem: BaseException) -> str:
+    """Where it was raised; its text is left out, since it may hold anything."""
+    frames = traceback.extract_tb(problem.__traceback__)
+    ours = [frame for frame in frames if "tidegate" in Path(frame.filename).parts] or list(frames)
+    if not ours:
+        return "an unknown place"
+    path = Path(ours[-1].filename)
+    return f"{path.parent.name}/{path.name} line {ours[-1].lineno}"
+
+
+def _log_traceback(problem: BaseException) -> None:
+    if os.environ.get("TIDEGATE_DEBUG", "") in ("", "0"):
+        return
+    import structlog
+
+    structlog.get_logger("tidegate").error("the command failed", exc_info=problem)
+
+
+def _let_go_of_stdout() -> None:
+    """Nobody reads any more: keep Python's own last flush from complaining about it."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
