@@ -8,7 +8,8 @@ import subprocess
 from pathlib import Path
 
 from tidegate.store.database import Address
-from tidegate.store.embedded import Seat, _system_user
+from tidegate.store.embedded import Seat
+from tidegate.store.programs import system_user
 
 FAST = ["fsync=off", "max_connections=400", "shared_buffers=64MB"]
 DEBIAN = Path("/usr/lib/postgresql/15/bin")
@@ -26,7 +27,7 @@ class DebianServer:
 
     def __init__(self, home: Path) -> None:
         self._home = make_home(home)
-        self._user = _system_user() if os.geteuid() == 0 else None
+        self._user = system_user() if os.geteuid() == 0 else None
         self._data = home / "data"
         if not self._data.exists():
             self._data.mkdir(mode=0o700)

