@@ -1,0 +1,1 @@
+"""Workers: which of them serves which account, hand-over, commands."""

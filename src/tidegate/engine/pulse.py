@@ -1,0 +1,137 @@
+"""The session that proves a worker alive, and what the worker may still do after its last beat (law 8)."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections.abc import Awaitable, Callable
+from datetime import timedelta
+
+import asyncpg
+import structlog
+
+from tidegate.clock import Clock
+from tidegate.store import workers
+from tidegate.store.database import Database
+from tidegate.store.workers import Identity
+from tidegate.words import WorkerNumber
+
+log = structlog.get_logger()
+
+LOST = (OSError, asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError)
+"""What a database that is away, restarting or slow raises; time-outs are OSErrors too."""
+
+
+class Pulse:
+    """Holds this worker's lock on a session of its own and beats on it.
+
+    The session runs nothing but tiny statements of its own, so that the server itself frees the lock a whole time-out
+    after the worker fell silent. On this side, age is counted from the moment the last good beat was *sent*: calls stop
+    at half the time-out, connections to platforms are closed at three quarters.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        clock: Clock,
+        who: Identity,
+        *,
+        moved: Callable[[WorkerNumber | None, WorkerNumber], Awaitable[None]],
+    ) -> None:
+        """*moved* is told the number lost and the number gained, once the new lock is held and before calls go on."""
+        self._database = database
+        self._clock = clock
+        self._who = who
+        self._moved = moved
+        self._beat_sent = float("-inf")
+        self._holds = False
+        self._steady = asyncio.Event()
+        self._session: asyncpg.Connection | None = None
+        self.number: WorkerNumber | None = None
+        self.since = float("-inf")
+
+    @property
+    def every(self) -> timedelta:
+        return min(timedelta(seconds=1), self._who.time_out / 6)
+
+    @property
+    def calls_until(self) -> float:
+        """The tick at which calls stop; long past when the session is lost."""
+        return self._beat_sent + self._who.time_out.total_seconds() / 2 if self._holds else float("-inf")
+
+    @property
+    def connected_until(self) -> float:
+        """The tick at which connections to platforms must be closed."""
+        return self._beat_sent + self._who.time_out.total_seconds() * 3 / 4
+
+    async def steady(self) -> None:
+        """Wait until calls are allowed."""
+        while self._clock.ticks() >= self.calls_until:
+            self._steady.clear()
+            await self._steady.wait()
+
+    async def run(self) -> None:
+        """Live until cancelled: take a number, beat, and start over with a new number when the session is lost."""
+        while True:
+            try:
+                await self._live()
+            except LOST as problem:
+                log.warning(
+                    "worker.session_lost", worker=self._who.name, problem=str(problem) or type(problem).__name__
+                )
+            finally:
+                self._drop()
+            await self._clock.sleep(self.every / 5)
+
+    async def _live(self) -> None:
+        async with asyncio.timeout(self._patience):
+            self._session = await self._connect()
+            sent = self._clock.ticks()
+            number = await self._take_number(self._session)
+        # Lost sockets are noticed at once, not at the next beat.
+        self._session.add_termination_listener(lambda _: self._stop_calls())
+        lost, self.number, self.since = self.number, number, sent
+        await self._moved(lost, number)
+        while True:
+            self._note_beat(sent)
+            await self._clock.sleep(self.every)
+            sent = self._clock.ticks()
+            async with asyncio.timeout(self._patience):
+                if not await workers.holds_lock(self._session, number):
+                    raise ConnectionError("the database no longer holds this worker's lock")
+
+    @property
+    def _patience(self) -> float:
+        return self._who.time_out.total_seconds() / 4
+
+    async def _connect(self) -> asyncpg.Connection:
+        milliseconds = int(self._who.time_out / timedelta(milliseconds=1))
+        return await self._database.direct(
+            f"{self._who.sessions} lives",
+            idle_session_timeout=str(milliseconds),
+            idle_in_transaction_session_timeout=str(milliseconds),
+            statement_timeout=str(milliseconds // 4),
+            lock_timeout=str(milliseconds // 4),
+            tcp_user_timeout=str(milliseconds),
+        )
+
+    async def _take_number(self, session: asyncpg.Connection) -> WorkerNumber:
+        while True:
+            number = WorkerNumber(1 + secrets.randbelow(2**31 - 1))
+            if await workers.take_lock(session, number):
+                return number
+
+    def _note_beat(self, sent: float) -> None:
+        assert self._session is not None
+        if not self._session.is_closed():
+            self._beat_sent, self._holds = sent, True
+            self._steady.set()
+
+    def _stop_calls(self) -> None:
+        self._holds = False
+
+    def _drop(self) -> None:
+        self._stop_calls()
+        if self._session is not None:
+            self._session.terminate()
+            self._session = None

@@ -1,0 +1,270 @@
+"""A worker: takes its share of the accounts, serves them, and hands them over when it goes (law 8)."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from datetime import timedelta
+from typing import Any
+
+import structlog
+
+from tidegate.engine.evidence import process_gone
+from tidegate.engine.pulse import LOST, Pulse
+from tidegate.engine.serving import LET_FINISH, Means, Serving
+from tidegate.errors import TidegateError
+from tidegate.rules.spreading import Ending, fair_shares, judge
+from tidegate.store import accounts, commands, feed, workers
+from tidegate.store.accounts import Served
+from tidegate.store.commands import Answer, Command
+from tidegate.store.database import Connection
+from tidegate.store.upgrade import require_current, version
+from tidegate.store.workers import Identity
+from tidegate.words import AccountId, CommandId, Platform, WorkerNumber
+
+log = structlog.get_logger()
+
+Handler = Callable[[Serving, dict[str, Any]], Awaitable[Any]]
+"""Does what a command asks of a served account; what it returns is the command's result, as JSON."""
+
+
+class Worker:
+    """Serves accounts until told to stop; any number of workers may share a database."""
+
+    def __init__(
+        self,
+        means: Means,
+        who: Identity,
+        *,
+        patience: Mapping[Platform, timedelta],
+        handlers: Mapping[str, Handler] | None = None,
+    ) -> None:
+        """*patience* is how long a platform's accounts are left to a silent owner, where that exceeds the time-out."""
+        self._means = means
+        self._database = means.database
+        self._clock = means.clock
+        self._who = who
+        self._patience = patience
+        self._handlers = {"look_again": _look_again, **(handlers or {})}
+        self._pulse = Pulse(means.database, means.clock, who, moved=self._moved)
+        self._serving: dict[AccountId, Serving] = {}
+        self._answering: dict[CommandId, asyncio.Task[None]] = {}
+        self._closing: set[asyncio.Task[None]] = set()
+        self._came_back = False
+        self._wake = asyncio.Event()
+
+    async def run(self, stop: asyncio.Event) -> None:
+        """Work until *stop* is set, then hand everything over. Raises when this code cannot work on the database."""
+        tasks = [
+            asyncio.create_task(self._pulse.run(), name="pulse"),
+            asyncio.create_task(self._listen(), name="listen"),
+            asyncio.create_task(self._rounds(), name="rounds"),
+            asyncio.create_task(self._watch(), name="watch"),
+        ]
+        stopping = asyncio.create_task(stop.wait())
+        try:
+            done, _ = await asyncio.wait([*tasks, stopping], return_when=asyncio.FIRST_COMPLETED)
+            rounds_and_others = [task for task in tasks if task is not tasks[0]]
+            await _cancel(rounds_and_others)
+            await self._hand_over()
+            for task in done - {stopping}:
+                task.result()
+        finally:
+            await _cancel([*tasks, stopping, *self._answering.values()])
+
+    # Rounds: who lives, who serves whom
+
+    async def _rounds(self) -> None:
+        while True:
+            try:
+                async with asyncio.timeout(self._who.time_out.total_seconds()):
+                    await self._round()
+            except LOST as problem:
+                log.warning(
+                    "worker.round_failed", worker=self._who.name, problem=str(problem) or type(problem).__name__
+                )
+                await self._clock.sleep(self._pulse.every)
+            await self._until_woken(self._pulse.every)
+
+    async def _round(self) -> None:
+        await self._pulse.steady()
+        number = self._pulse.number
+        assert number is not None
+        async with self._database.pool.acquire() as connection:
+            require_current(await version(connection))
+            await workers.store_beat(connection, number)
+            await self._judge_the_missing(connection)
+            seats = await workers.alive(connection)
+            if number not in seats:  # the lock was lost just now; the pulse will say so
+                return
+            every, ours = await accounts.count(connection, number)
+            share = fair_shares(every, seats)[number]
+            if ours != len(self._serving):
+                self._reconcile(await accounts.owned(connection, number))
+            if ours < share:
+                self._start(await accounts.take(connection, number, share - ours, self._patience))
+        if len(self._serving) > share:
+            await self._give_up(list(self._serving.values())[share:])
+        await self._obey()
+
+    async def _judge_the_missing(self, connection: Connection) -> None:
+        """Write down how workers ended whose locks are gone.
+
+        Not right after this worker came back itself, nor while the server is young: a restart of the database takes
+        every lock at once, and the others must have their time to take back what is theirs.
+        """
+        if self._came_back and self._clock.ticks() - self._pulse.since < self._who.time_out.total_seconds():
+            return
+        missing = await workers.missing(connection)
+        if not missing or await workers.server_up_for(connection) < max(one.time_out for one in missing):
+            return
+        for one in missing:
+            ending = judge(
+                beat_at=one.beat_at,
+                time_out=one.time_out,
+                process_gone=process_gone(one.host, one.process),
+                session_open=one.session_open,
+                now=one.now,
+            )
+            if ending is None:
+                continue
+            async with connection.transaction():
+                ended = await workers.end(connection, one.number, ending)
+            if ended:
+                log.warning("worker.ended", worker=one.name, ending=ending.value)
+                if not self._database.address.pooled:
+                    await workers.end_sessions(connection, one.sessions)
+
+    async def _moved(self, lost: WorkerNumber | None, number: WorkerNumber) -> None:
+        """Take up a new number; after a lost session, keep what nobody took meanwhile and let go of the rest."""
+        self._came_back = lost is not None
+        async with self._database.transaction() as connection:
+            await workers.register(connection, number, self._who)
+            if lost is None:
+                await feed.record(connection, "worker.joined", self._who.name, {"seats": self._who.seats})
+            else:
+                await accounts.take_back(connection, lost, number)
+                await workers.end(connection, lost, Ending.LEFT)
+            ours = await accounts.owned(connection, number)
+        self._reconcile(ours)
+        self._wake.set()
+
+    def _reconcile(self, owned: Iterable[Served]) -> None:
+        """Serve exactly what the database says is ours: drop what is lost or removed, start what we were cut off from."""
+        ours = {served.account.id: served for served in owned}
+        self._drop([one for id_, one in self._serving.items() if id_ not in ours or ours[id_].epoch != one.epoch])
+        self._start(served for id_, served in ours.items() if id_ not in self._serving)
+
+    def _start(self, taken: Iterable[Served]) -> None:
+        for served in taken:
+            self._serving[served.account.id] = Serving(served, self._means, self._pulse)
+
+    def _drop(self, lost: Iterable[Serving]) -> None:
+        """Stop serving at once; from here on nothing of it makes a call."""
+        for one in lost:
+            del self._serving[one.account.id]
+            one.cut()
+            self._closing.add(one.task)
+            one.task.add_done_callback(self._closing.discard)
+
+    async def _give_up(self, leaving: list[Serving]) -> None:
+        """Stop serving in order, then free the accounts and wake whoever has room for them."""
+        await asyncio.gather(*(one.stop() for one in leaving))
+        assert self._pulse.number is not None
+        async with self._database.transaction() as connection:
+            await accounts.release(connection, self._pulse.number, [one.account.id for one in leaving])
+            await commands.wake(connection)
+        for one in leaving:
+            self._serving.pop(one.account.id, None)
+
+    async def _hand_over(self) -> None:
+        """Leave in order: nobody waits for a time-out."""
+        number = self._pulse.number
+        if number is None:
+            return
+        try:
+            async with asyncio.timeout(self._who.time_out.total_seconds()):
+                await self._give_up(list(self._serving.values()))
+                async with self._database.transaction() as connection:
+                    await workers.end(connection, number, Ending.LEFT)
+        except LOST as problem:
+            log.warning("worker.left_without_a_word", worker=self._who.name, problem=str(problem))
+        finally:
+            self._drop(list(self._serving.values()))
+            if self._closing:
+                await asyncio.wait(self._closing, timeout=LET_FINISH.total_seconds())
+
+    async def _watch(self) -> None:
+        """Close every connection to a platform at three quarters of the time-out without a beat."""
+        while True:
+            await self._clock.sleep(self._pulse.every / 4)
+            if self._serving and self._clock.ticks() >= self._pulse.connected_until:
+                log.warning("worker.lets_go", worker=self._who.name, accounts=len(self._serving))
+                self._drop(list(self._serving.values()))
+
+    # Commands
+
+    async def _listen(self) -> None:
+        """Be woken at once by whoever left a command or freed an account; rounds come round anyway."""
+        while True:
+            try:
+                session = await self._database.direct(f"{self._who.sessions} listens")
+                gone = asyncio.Event()
+                session.add_termination_listener(lambda _, gone=gone: gone.set())
+                await session.add_listener(commands.CHANNEL, lambda *_: self._wake.set())
+                try:
+                    await gone.wait()
+                finally:
+                    session.terminate()
+            except LOST as problem:
+                log.debug("worker.deaf", problem=str(problem))
+            await self._clock.sleep(self._pulse.every)
+
+    async def _until_woken(self, span: timedelta) -> None:
+        sleeping = asyncio.create_task(self._clock.sleep(span))
+        waking = asyncio.create_task(self._wake.wait())
+        try:
+            await asyncio.wait([sleeping, waking], return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            await _cancel([sleeping, waking])
+        self._wake.clear()
+
+    async def _obey(self) -> None:
+        assert self._pulse.number is not None
+        async with self._database.pool.acquire() as connection:
+            asked = await commands.take(
+                connection, self._pulse.number, serving=list(self._serving), running=list(self._answering)
+            )
+        for command in asked:
+            task = asyncio.create_task(self._answer(self._serving[command.account], command))
+            self._answering[command.id] = task
+            task.add_done_callback(lambda _, id_=command.id: self._answering.pop(id_))
+
+    async def _answer(self, serving: Serving, command: Command) -> None:
+        try:
+            answer = Answer("done", await self._handler(command)(serving, command.args), None)
+        except (TidegateError, *LOST) as problem:
+            answer = Answer("failed", None, str(problem))
+        try:
+            async with self._database.transaction() as connection:
+                await commands.answer(connection, command.id, serving.claim(), answer)
+                await commands.wake(connection)
+        except LOST as problem:  # the row stays taken, and is taken again once the database is back
+            log.warning("command.unanswered", kind=command.kind, problem=str(problem))
+
+    def _handler(self, command: Command) -> Handler:
+        if command.kind not in self._handlers:
+            raise TidegateError(f'The worker knows no command "{command.kind}"; is it an older version?')
+        return self._handlers[command.kind]
+
+
+async def _look_again(serving: Serving, _: dict[str, Any]) -> None:
+    await serving.look_again()
+
+
+async def _cancel(tasks: Iterable[asyncio.Task[Any]]) -> None:
+    tasks = [task for task in tasks if not task.done()]
+    for task in tasks:
+        task.cancel()
+    if tasks:
+        await asyncio.wait(tasks)

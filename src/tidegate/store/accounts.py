@@ -1,0 +1,201 @@
+"""Accounts: who they are, whether they may work, and which worker serves them in which epoch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+import asyncpg
+
+from tidegate.errors import BadInput, NotOurs
+from tidegate.store import feed
+from tidegate.store.database import Connection
+from tidegate.words import Account, AccountId, AccountState, Claim, Platform, Standing, WorkerNumber
+
+_COLUMNS = "a.id, a.name, a.platform, a.standing, a.state, a.state_until, a.loopback"
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """An account and the epoch in which it was taken."""
+
+    account: Account
+    epoch: int
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """An account as ``tidegate account list`` shows it."""
+
+    account: Account
+    served_by: str | None
+    paused_until: datetime | None
+    epoch: int
+
+
+# People
+
+
+async def add(
+    connection: Connection, name: str, platform: Platform, standing: Standing, *, loopback: str | None
+) -> AccountId:
+    """Make an account; call inside a transaction. A database is for loopback or for real accounts, never both."""
+    if not name.strip() or name != name.strip():
+        raise BadInput("An account needs a name, without spaces around it.")
+    world = "loopback" if loopback else "real"
+    held = await connection.fetchval(
+        "UPDATE house SET world = coalesce(world, $1) RETURNING world", world
+    )  # locks the row: two first accounts cannot disagree
+    if held != world:
+        raise BadInput(
+            f"This database holds {held} accounts and takes no {world} ones: the two never mix. "
+            "Use another TIDEGATE_HOME or DATABASE_URL."
+        )
+    try:
+        number = await connection.fetchval(
+            "INSERT INTO accounts (name, platform, standing, loopback) VALUES ($1, $2, $3, $4) RETURNING id",
+            name, platform.value, standing.value, loopback,
+        )  # fmt: skip
+    except asyncpg.UniqueViolationError:
+        raise BadInput(f'There is an account named "{name}" already; choose another name.') from None
+    await feed.record(connection, "account.added", name, {"platform": platform.value, "standing": standing.value})
+    return AccountId(number)
+
+
+async def find(connection: Connection, name: str) -> Listed:
+    """The account of that name, or a sentence."""
+    row = await connection.fetchrow(f"{_LISTED} WHERE a.name = $1", name)
+    if row is None:
+        names = await connection.fetch("SELECT name FROM accounts ORDER BY name LIMIT 6")
+        known = ", ".join(f'"{known["name"]}"' for known in names) or "none yet"
+        raise BadInput(f'There is no account named "{name}". Accounts: {known}.')
+    return _listed(row)
+
+
+async def listing(connection: Connection) -> list[Listed]:
+    return [_listed(row) for row in await connection.fetch(f"{_LISTED} ORDER BY a.id")]
+
+
+async def change_state(
+    connection: Connection,
+    account: AccountId,
+    state: AccountState,
+    *,
+    expected: Iterable[AccountState],
+    until: datetime | None = None,
+) -> bool:
+    """Move an account to *state* from one of the *expected* ones, with its event; False when it was in none of them."""
+    name = await connection.fetchval(
+        "UPDATE accounts SET state = $2, state_until = $3 WHERE id = $1 AND state = ANY($4) RETURNING name",
+        account, state.value, until, [one.value for one in expected],
+    )  # fmt: skip
+    if name is None:
+        return False
+    event = {AccountState.ACTIVE: "account.resumed"}.get(state, f"account.{state.value}")
+    await feed.record(connection, event, name, {"until": until.isoformat() if until else None})
+    return True
+
+
+async def remove(connection: Connection, account: AccountId, name: str) -> None:
+    """Forget an account with its secrets, pace and waits; feed and ledger keep what they say of it for their time."""
+    await connection.execute("DELETE FROM accounts WHERE id = $1", account)
+    await feed.record(connection, "account.removed", name, {})
+
+
+# Owners
+
+
+async def fence(connection: Connection, claim: Claim) -> None:
+    """Refuse to go on when somebody else has the account; held until the transaction ends (law 8)."""
+    ours = await connection.fetchval(
+        "SELECT true FROM accounts WHERE id = $1 AND epoch = $2 FOR SHARE", claim.account, claim.epoch
+    )
+    if not ours:
+        raise NotOurs(f"Account {claim.account} was taken over; this worker's write in epoch {claim.epoch} is refused.")
+
+
+async def count(connection: Connection, owner: WorkerNumber) -> tuple[int, int]:
+    """How many accounts there are, and how many of them *owner* has."""
+    row = await connection.fetchrow(
+        "SELECT (SELECT count(*) FROM accounts) AS all, (SELECT count(*) FROM accounts WHERE owner = $1) AS ours", owner
+    )
+    assert row is not None
+    return row["all"], row["ours"]
+
+
+async def take(
+    connection: Connection, owner: WorkerNumber, most: int, patience: Mapping[Platform, timedelta]
+) -> list[Served]:
+    """Take up to *most* accounts that nobody serves, each in a new epoch.
+
+    A worker that left or died frees its accounts at once; one that fell silent frees those of a platform named in
+    *patience* only when that long has passed since its last beat.
+    """
+    gone = await connection.fetch(
+        "SELECT number, ending, clock_now() - beat_at AS silent_for FROM workers WHERE ended_at IS NOT NULL"
+    )
+    kept_back = [
+        (worker["number"], platform.value)
+        for worker in gone
+        for platform, span in patience.items()
+        if worker["ending"] == "silent" and worker["silent_for"] < span
+    ]
+    rows = await connection.fetch(
+        f"""
+        UPDATE accounts a
+        SET owner = $1, epoch = a.epoch + 1
+        WHERE a.id IN (
+            SELECT f.id
+            FROM accounts f
+            WHERE (f.owner IS NULL OR f.owner = ANY($3))
+              AND (f.owner IS NULL OR (f.owner, f.platform) NOT IN (SELECT * FROM unnest($4::integer[], $5::text[])))
+            ORDER BY f.id
+            LIMIT $2
+            FOR UPDATE SKIP LOCKED
+        )
+        RETURNING {_COLUMNS}, a.epoch
+        """,
+        owner, most, [worker["number"] for worker in gone],
+        [number for number, _ in kept_back], [platform for _, platform in kept_back],
+    )  # fmt: skip
+    return [Served(_account(row), row["epoch"]) for row in rows]
+
+
+async def take_back(connection: Connection, old: WorkerNumber, new: WorkerNumber) -> None:
+    """After a lost session: keep what nobody took meanwhile, in the same epoch, under the new number."""
+    await connection.execute("UPDATE accounts SET owner = $2 WHERE owner = $1", old, new)
+
+
+async def release(connection: Connection, owner: WorkerNumber, accounts: Sequence[AccountId]) -> None:
+    """Give accounts up, once their work has stopped and their connections are closed."""
+    await connection.execute("UPDATE accounts SET owner = NULL WHERE owner = $1 AND id = ANY($2)", owner, accounts)
+
+
+async def owned(connection: Connection, owner: WorkerNumber) -> list[Served]:
+    """What the database says *owner* serves."""
+    rows = await connection.fetch(f"SELECT {_COLUMNS}, a.epoch FROM accounts a WHERE a.owner = $1", owner)
+    return [Served(_account(row), row["epoch"]) for row in rows]
+
+
+_LISTED = f"""
+    SELECT {_COLUMNS}, a.epoch, w.name AS served_by,
+        (SELECT max(until) FROM waits WHERE account = a.id AND kind = 'account' AND until > clock_now()) AS paused_until
+    FROM accounts a LEFT JOIN workers w ON w.number = a.owner AND w.ended_at IS NULL
+"""
+
+
+def _account(row: asyncpg.Record) -> Account:
+    return Account(
+        id=AccountId(row["id"]),
+        name=row["name"],
+        platform=Platform(row["platform"]),
+        standing=Standing(row["standing"]),
+        state=AccountState(row["state"]),
+        state_until=row["state_until"],
+        loopback=row["loopback"],
+    )
+
+
+def _listed(row: asyncpg.Record) -> Listed:
+    return Listed(_account(row), row["served_by"], row["paused_until"], row["epoch"])

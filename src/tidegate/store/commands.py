@@ -1,0 +1,85 @@
+"""What people ask of the worker that serves an account: a row each, answered in the row."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tidegate.store.database import Connection
+from tidegate.words import AccountId, Claim, CommandId, WorkerNumber
+
+CHANNEL = "tidegate_engine"
+"""Where workers listen for commands, and for accounts that became free."""
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """Something asked of an account's owner."""
+
+    id: CommandId
+    account: AccountId
+    kind: str
+    args: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """How a command ended."""
+
+    state: str
+    result: Any
+    error: str | None
+
+
+async def ask(connection: Connection, account: AccountId, kind: str, args: dict[str, Any]) -> CommandId:
+    """Leave a command for the owner and wake it; call inside a transaction."""
+    number = await connection.fetchval(
+        "INSERT INTO commands (account, kind, args) VALUES ($1, $2, $3) RETURNING id", account, kind, args
+    )
+    await wake(connection)
+    return CommandId(number)
+
+
+async def wake(connection: Connection) -> None:
+    """Have every worker look around at once instead of at its next beat."""
+    await connection.execute(f"NOTIFY {CHANNEL}")
+
+
+async def take(
+    connection: Connection, owner: WorkerNumber, *, serving: Sequence[AccountId], running: Sequence[CommandId]
+) -> list[Command]:
+    """Take every command for the accounts *owner* is serving: new ones, and those somebody took and never finished."""
+    rows = await connection.fetch(
+        """
+        UPDATE commands c
+        SET state = 'taken', epoch = a.epoch
+        FROM accounts a
+        WHERE a.id = c.account AND a.owner = $1 AND a.id = ANY($2)
+          AND (c.state = 'asked' OR (c.state = 'taken' AND c.id <> ALL($3)))
+        RETURNING c.id, c.account, c.kind, c.args
+        """,
+        owner, serving, running,
+    )  # fmt: skip
+    return sorted((Command(**dict(row)) for row in rows), key=lambda command: command.id)
+
+
+async def answer(connection: Connection, command: CommandId, claim: Claim, answer: Answer) -> bool:
+    """Write the answer; False when the command is no longer this owner's to answer."""
+    done = await connection.execute(
+        """
+        UPDATE commands
+        SET state = $2, result = $3, error = $4, ended_at = clock_now()
+        WHERE id = $1 AND state = 'taken' AND epoch = $5
+        """,
+        command, answer.state, answer.result, answer.error, claim.epoch,
+    )  # fmt: skip
+    return bool(done == "UPDATE 1")
+
+
+async def answer_of(connection: Connection, command: CommandId) -> Answer | None:
+    """The answer, once there is one."""
+    row = await connection.fetchrow(
+        "SELECT state, result, error FROM commands WHERE id = $1 AND state IN ('done', 'failed')", command
+    )
+    return Answer(**dict(row)) if row else None
