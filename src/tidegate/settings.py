@@ -67,7 +67,9 @@ Rate = Annotated[
     float, BeforeValidator(_number), Field(gt=0, allow_inf_nan=False), Allowed("a number above 0, such as 0.5")
 ]
 Growth = Annotated[float, BeforeValidator(_number), Field(ge=1, le=10), Allowed("a number from 1 to 10")]
-Port = Annotated[int, BeforeValidator(_number), Field(ge=1, le=65_535), Allowed("a port from 1 to 65535")]
+Port = Annotated[
+    int, BeforeValidator(_number), Field(ge=0, le=65_535), Allowed("a port from 1 to 65535, or 0 for any free one")
+]
 Switch = Annotated[bool, Allowed("true or false")]
 Span = Annotated[
     timedelta,

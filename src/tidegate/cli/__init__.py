@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from tidegate import __version__
-from tidegate.cli import settings
+from tidegate.cli import settings, web
 from tidegate.cli.failures import as_sentences
 
 app = typer.Typer(
@@ -43,6 +43,7 @@ def _print_version(*, on: bool) -> None:
 
 # One line a command; a noun with several commands is a Typer of its own: app.add_typer(noun.app, name="noun").
 app.command("settings")(settings.show)
+app.command("web")(web.web)
 
 
 def main() -> None:

@@ -34,17 +34,17 @@ def as_sentences() -> Iterator[None]:
         yield
         sys.stdout.flush()
     except KeyboardInterrupt:
-        raise typer.Exit(_INTERRUPTED) from None
+        raise SystemExit(_INTERRUPTED) from None
     except BrokenPipeError:
         _let_go_of_stdout()
-        raise typer.Exit(_NOBODY_READS) from None
+        raise SystemExit(_NOBODY_READS) from None
     except Exception as problem:
         if isinstance(problem, typer.Exit | typer.Abort | typer.BadParameter):  # the command line's own ways to end
             raise
         _log_traceback(problem)
         failure = explain(problem)
         print(failure.sentence, file=sys.stderr)
-        raise typer.Exit(failure.exit_code) from problem
+        raise SystemExit(failure.exit_code) from problem
 
 
 def explain(problem: BaseException) -> Failure:
@@ -122,6 +122,10 @@ def _log_traceback(problem: BaseException) -> None:
         return
     import structlog
 
+    from tidegate import logs
+
+    if not structlog.is_configured():  # it failed before the settings were known
+        logs.set_up()
     structlog.get_logger("tidegate").error("the command failed", exc_info=problem)
 
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import inspect
 import json
 import sys
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Sequence
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any
 
 from tidegate.cli.failures import as_sentences
 
@@ -17,14 +16,16 @@ if TYPE_CHECKING:  # loaded when a command needs them, so that --help and --vers
     from tidegate.settings import Settings
     from tidegate.sources import Loaded
 
-T = TypeVar("T")
+Work = Coroutine[Any, Any, None]
 
 
 def loaded() -> Loaded:
-    """The settings with their sources; says on stderr what the operator should hear about them."""
+    """The settings with their sources, and logs set up by them; says what the operator should hear about them."""
+    from tidegate import logs
     from tidegate.sources import load
 
     found = load()
+    logs.set_up(found.settings.log_level, found.settings.log_format)
     for warning in found.warnings:
         say(warning)
     return found
@@ -43,13 +44,12 @@ async def house(known: Settings | None = None) -> AsyncIterator[House]:
         yield opened
 
 
-def run(work: Coroutine[Any, Any, T] | Callable[[], Coroutine[Any, Any, T]] | Callable[[], T]) -> T:
+def run(work: Work | Callable[[], Work | None]) -> None:
     """Do a command's work; whatever it raises becomes a sentence on stderr and an exit code."""
     with as_sentences():
-        result = work() if callable(work) else work
-        if inspect.iscoroutine(result):
-            return asyncio.run(cast("Coroutine[Any, Any, T]", result))
-        return cast("T", result)
+        begun = work() if callable(work) else work
+        if begun is not None:
+            asyncio.run(begun)
 
 
 def say(sentence: str) -> None:

@@ -1,0 +1,34 @@
+"""``tidegate web``: the web floor alone; workers run elsewhere."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+
+from tidegate.cli import shell
+
+
+def web() -> None:
+    """Serve the web floor alone: /health and /metrics."""
+    shell.run(_web)
+
+
+async def _web() -> None:
+    from tidegate.clock import SystemClock
+    from tidegate.lag import watch
+    from tidegate.web import listen, make_app, serve_web
+
+    settings = shell.settings()
+    with listen(settings.web_host, settings.web_port) as listener:
+        async with shell.house(settings) as house, asyncio.TaskGroup() as group:
+            told_to_end = asyncio.Event()
+            asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, told_to_end.set)
+            tasks = [
+                group.create_task(serve_web(make_app(house.database), listener)),
+                group.create_task(watch(SystemClock())),
+            ]
+            host, port = listener.getsockname()[:2]
+            shell.say(f"The web floor answers on http://{host}:{port}; Ctrl-C ends it.")
+            await told_to_end.wait()
+            for task in tasks:
+                task.cancel()

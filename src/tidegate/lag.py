@@ -1,0 +1,24 @@
+"""How late the event loop runs (law 13: nothing holds it for more than 50 ms)."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import NoReturn
+
+from prometheus_client import Histogram
+
+from tidegate.clock import Clock
+
+LOOP_LAG = Histogram(
+    "tidegate_loop_lag_seconds",
+    "How much later than asked the event loop woke a task; above 0.05 something holds the loop.",
+    buckets=(0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10),
+)
+
+
+async def watch(clock: Clock, *, every: timedelta = timedelta(milliseconds=50), into: Histogram = LOOP_LAG) -> NoReturn:
+    """Sleep again and again, and note how late each waking comes; a hold is seen short by at most *every*."""
+    while True:
+        asleep_at = clock.ticks()
+        await clock.sleep(every)
+        into.observe(max(0.0, clock.ticks() - asleep_at - every.total_seconds()))
