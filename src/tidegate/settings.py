@@ -45,10 +45,11 @@ class Allowed:
 
 @dataclass(frozen=True, slots=True)
 class Alias:
-    """Another environment name of a setting, with the unit a bare number has under that name."""
+    """An environment name of a setting; a name with a *unit* takes nothing but a number of it."""
 
     name: str
     unit: timedelta | None = None
+    allowed: str | None = None
 
 
 def _number(written: Any) -> Any:
@@ -223,7 +224,7 @@ class Settings(BaseSettings):
     fresh_for: Span = _setting(
         timedelta(minutes=5),
         "How long after a scan that found nothing a channel or topic is not scanned again.",
-        Alias("WORKER_SKIP_RECENT_SCAN_WINDOW_MS", unit=timedelta(milliseconds=1)),
+        Alias("WORKER_SKIP_RECENT_SCAN_WINDOW_MS", timedelta(milliseconds=1), "a number of milliseconds above 0"),
     )
     cold_after_empty_scans: Count = _setting(
         5, "After how many empty scans in a row a channel or topic is cold.", "WORKER_EMPTY_SCAN_BACKOFF_THRESHOLD"

@@ -16,7 +16,7 @@ from functools import cache
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import SecretStr, TypeAdapter, ValidationError
+from pydantic import SecretStr, TypeAdapter
 
 from tidegate.errors import BadInput
 from tidegate.settings import Alias, Allowed, Settings
@@ -101,37 +101,32 @@ def _from_environment(environment: Mapping[str, str]) -> dict[str, _Found]:
 
 def _from_variables(name: str, environment: Mapping[str, str]) -> _Found | None:
     """The value of one setting; an empty variable counts as not set, as in most programs."""
-    given = [alias for alias in variables(name) if environment.get(alias.name, "").strip()]
-    values = [_check(name, _in_unit(environment[alias.name], alias), key=alias.name) for alias in given]
-    if not given:
+    given = {alias: environment[alias.name] for alias in variables(name) if environment.get(alias.name, "").strip()}
+    values = [_check(name, written.strip(), alias) for alias, written in given.items()]
+    if not values:
         return None
+    names = [alias.name for alias in given]
     if any(value != values[0] for value in values):
-        shown = "different values" if is_secret(name) else "different values ({})"
-        written = " and ".join(repr(environment[alias.name]) for alias in given)
+        shown_values = "" if is_secret(name) else f" ({' and '.join(repr(written) for written in given.values())})"
         raise BadInput(
-            f"{' and '.join(alias.name for alias in given)} set the same thing to {shown.format(written)}; "
-            "keep only one of them."
+            f"{' and '.join(names)} are two names of one setting with different values{shown_values}; keep one of them."
         )
-    return _Found(values[0], given[0].name)
+    return _Found(values[0], names[0])
 
 
-def _in_unit(written: str, alias: Alias) -> object:
-    if alias.unit is None:
-        return written.strip()
-    try:
-        return float(written) * alias.unit
-    except (ValueError, OverflowError):
-        return written.strip()  # refused by the check that follows, with what is allowed
-
-
-def _check(name: str, written: object, *, key: str) -> Any:
+def _check(name: str, written: object, key: Alias) -> Any:
+    """The value as the setting's type, or a refusal that names the key as it was written."""
     if name not in Settings.model_fields:
-        raise BadInput(f"{key} is not a setting{_perhaps(name, Settings.model_fields)}.")
+        raise BadInput(f"{key.name} is not a setting{_perhaps(name, Settings.model_fields)}.")
     try:
-        return _checker(name).validate_python(written)
-    except ValidationError as problem:
-        shown = "the value given" if is_secret(name) else repr(written)
-        raise BadInput(f"{key} cannot be {shown}: it must be {allowed(name)}.") from problem
+        return _checker(name).validate_python(_in_unit(written, key.unit) if key.unit else written)
+    except (ValueError, OverflowError) as problem:
+        shown_value = "the value given" if is_secret(name) else repr(written)
+        raise BadInput(f"{key.name} cannot be {shown_value}: it must be {key.allowed or allowed(name)}.") from problem
+
+
+def _in_unit(written: object, unit: timedelta) -> timedelta:
+    return float(str(written)) * unit
 
 
 @cache
@@ -153,7 +148,7 @@ def _from_file(path: Path) -> dict[str, _Found]:
     refusals: list[str] = []
     for key, written in _read(path).items():
         try:
-            found[key] = _Found(_check(key, written, key=f"{key} in {path}"), str(path))
+            found[key] = _Found(_check(key, written, Alias(f"{key} in {path}")), str(path))
         except BadInput as refusal:
             refusals.append(str(refusal))
     if refusals:
