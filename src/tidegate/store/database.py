@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import secrets
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from asyncpg.pool import PoolConnectionProxy
 
 from tidegate.errors import TidegateError
 from tidegate.store.bell import Bell
+from tidegate.store.reaching import PATIENCE, connect, explained
 
 Connection: TypeAlias = asyncpg.Connection | PoolConnectionProxy
 
@@ -34,19 +36,31 @@ class Address:
 class Database:
     """A pool of connections to one database. Every statement of the house goes through it or ``direct``."""
 
-    def __init__(self, address: Address, pool: asyncpg.Pool) -> None:
+    def __init__(self, address: Address, pool: asyncpg.Pool, name: str) -> None:
         self.address = address
+        self.name = name
         self.pool = pool
         self.bell = Bell(pool)
 
     @classmethod
     async def open(cls, address: Address, *, connections: int = 10) -> Database:
-        # A pooler in transaction mode mixes up prepared statements, so none are kept behind one.
-        kept = {"statement_cache_size": 0} if address.pooled else {}
-        pool = await asyncpg.create_pool(address.url, min_size=1, max_size=connections, init=_prepare, **kept)
-        database = cls(address, pool)
-        await database._refuse_old_server()
-        return database
+        # Sessions are named after this process alone, so that those of an ended worker can be told and ended.
+        name = f"tidegate {secrets.token_hex(4)}"
+        if address.pooled:
+            # A pooler in transaction mode mixes up prepared statements and refuses settings, so there are none.
+            how: dict[str, Any] = {"statement_cache_size": 0}
+        else:
+            how = {"server_settings": {"application_name": name, "idle_in_transaction_session_timeout": "60s"}}
+        with explained(address.url):
+            pool = await asyncpg.create_pool(
+                address.url, min_size=1, max_size=connections, init=_prepare, timeout=PATIENCE, **how
+            )
+        try:
+            require_supported(int(await pool.fetchval("SHOW server_version_num")))
+        except BaseException:
+            await pool.close()
+            raise
+        return cls(address, pool, name)
 
     async def close(self) -> None:
         await self.bell.close()
@@ -54,7 +68,7 @@ class Database:
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[Connection]:
-        """A transaction of several statements; rows are locked in the order account, run, target, part, event (law 9)."""
+        """A transaction of several statements; rows are locked in law 9's order: account, run, target, part, event."""
         async with self.pool.acquire() as connection:
             with self.bell.after_commit(connection):
                 async with connection.transaction():
@@ -62,17 +76,26 @@ class Database:
 
     async def direct(self, name: str, **server_settings: str) -> asyncpg.Connection:
         """A session of one's own, for locks and LISTEN, under *name* in ``pg_stat_activity``."""
-        connection = await asyncpg.connect(
-            self.address.direct, server_settings={"application_name": name, **server_settings}
-        )
-        await _prepare(connection)
+        connection = await connect(self.address.direct, name=name)
+        try:
+            await _prepare(connection)
+            # Set afterwards, because a pooler in session mode refuses to connect with settings it does not know.
+            for setting, value in server_settings.items():
+                await connection.execute("SELECT set_config($1, $2, false)", setting, value)
+        except BaseException:
+            connection.terminate()
+            raise
         return connection
 
-    async def _refuse_old_server(self) -> None:
-        number: int = int(await self.pool.fetchval("SHOW server_version_num")) // 10_000
-        if number < OLDEST_SERVER:
-            await self.close()
-            raise TidegateError(f"The PostgreSQL server has version {number}; Tidegate needs {OLDEST_SERVER} or newer.")
+
+def require_supported(version_number: int) -> None:
+    """Refuse a server older than Tidegate's SQL; *version_number* is PostgreSQL's own, such as 150006."""
+    version = version_number // 10_000
+    if version < OLDEST_SERVER:
+        raise TidegateError(
+            f"The PostgreSQL server has version {version}; Tidegate needs {OLDEST_SERVER} or newer. "
+            "Upgrade the server, or leave DATABASE_URL out to use the embedded one."
+        )
 
 
 async def _prepare(connection: Connection) -> None:

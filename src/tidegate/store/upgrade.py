@@ -2,22 +2,37 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
+
 import asyncpg
-from alembic import command, op
-from alembic.config import Config
-from sqlalchemy import Connection as SyncConnection
-from sqlalchemy import text
-from sqlalchemy.ext.asyncio import create_async_engine
 
 from tidegate.errors import TidegateError
-from tidegate.store.schema import FOLDER, HEAD
+from tidegate.store.database import Address, require_supported
+from tidegate.store.reaching import connect, place
+from tidegate.store.schema import HEAD
+
+Work = Callable[[asyncpg.Connection], Awaitable[None]]
 
 _LOCK = 0x7469_6465  # "tide": one upgrade at a time
+_NAME = "tidegate upgrade"
 
 
-def run(sql: str) -> None:
-    """Run a migration's SQL as it stands, many statements at once, inside alembic's transaction."""
-    op.get_bind().connection.dbapi_connection.run_async(lambda raw: raw.execute(sql))  # type: ignore[union-attr]
+async def prepare(address: Address, *, embedded: bool) -> None:
+    """Make sure the database is at the schema this code knows.
+
+    The embedded one is upgraded on the way, provided that nobody else works on it; any other is left to the operator,
+    who knows which workers to stop first.
+    """
+    connection = await connect(address.direct, name=_NAME)
+    try:
+        require_supported(int(await connection.fetchval("SHOW server_version_num")))
+        at = await version(connection)
+    finally:
+        await connection.close()
+    if embedded and (at is None or at < HEAD):
+        await upgrade(address.direct, first=_refuse_others)
+    else:
+        require_current(at)
 
 
 async def version(connection: asyncpg.Connection) -> str | None:
@@ -30,36 +45,95 @@ async def version(connection: asyncpg.Connection) -> str | None:
 
 def require_current(at: str | None) -> None:
     """Refuse a database that this code cannot work on."""
-    if at is not None and at > HEAD:
-        raise TidegateError(
-            f"The database is at schema {at}, newer than this Tidegate, which knows {HEAD}. Install the newer Tidegate again."
-        )
+    _refuse_newer(at)
+    if at is None:
+        raise TidegateError("The database holds no Tidegate schema yet. Run: tidegate db upgrade")
     if at != HEAD:
         raise TidegateError(
-            f"The database is at schema {at or 'none'}; this Tidegate needs {HEAD}. "
+            f"The database is at schema {at}; this Tidegate needs {HEAD}. "
             "Stop its workers, then run: tidegate db upgrade"
         )
 
 
-async def upgrade(dsn: str) -> str | None:
-    """Apply every missing step in one transaction under an advisory lock; returns the step it started from."""
-    engine = create_async_engine("postgresql+asyncpg://", async_creator=lambda: asyncpg.connect(dsn))
-    try:
-        async with engine.begin() as connection:
-            await connection.execute(text(f"SELECT pg_advisory_xact_lock({_LOCK})"))
-            raw = await connection.get_raw_connection()
-            assert raw.driver_connection is not None
-            before = await version(raw.driver_connection)
-            if before is not None and before > HEAD:
-                require_current(before)
-            await connection.run_sync(_apply)
-            return before
-    finally:
-        await engine.dispose()
+async def upgrade(dsn: str, *, first: Work | None = None, then: Work | None = None) -> str | None:
+    """Apply every missing step and return the step it started from. Who comes second waits and finds nothing to do.
+
+    *first* and *then* are done in the same transaction, before and after the steps.
+    """
+    from tidegate.store.schema import steps  # noqa: PLC0415 - alembic takes half a second to load and is rarely needed
+
+    before: str | None = None
+
+    async def begin(connection: asyncpg.Connection) -> None:
+        nonlocal before
+        await connection.execute(f"SELECT pg_advisory_xact_lock({_LOCK})")
+        if first is not None:
+            await first(connection)
+        before = await version(connection)
+        _refuse_newer(before)
+        if before is None:
+            await _refuse_foreign(connection, dsn)
+
+    async def end(connection: asyncpg.Connection) -> None:
+        if then is not None:
+            await then(connection)
+
+    await steps.apply(lambda: connect(dsn, name=_NAME), first=begin, then=end)
+    return before
 
 
-def _apply(connection: SyncConnection) -> None:
-    config = Config()
-    config.set_main_option("script_location", str(FOLDER))
-    config.attributes["connection"] = connection
-    command.upgrade(config, "head")
+async def others(connection: asyncpg.Connection) -> list[str]:
+    """Who else is connected to this database, as names an operator recognises."""
+    rows = await connection.fetch(
+        """
+        SELECT coalesce(nullif(application_name, ''), 'a nameless program') || ' (process ' || pid || ')' AS who
+        FROM pg_stat_activity
+        WHERE datname = current_database() AND backend_type = 'client backend'
+          AND pid <> pg_backend_pid() AND application_name <> $1
+        ORDER BY pid
+        """,
+        _NAME,
+    )
+    return [row["who"] for row in rows]
+
+
+async def is_empty(connection: asyncpg.Connection) -> bool:
+    """Whether the database holds no table, view, sequence or function of anybody."""
+    found = await connection.fetchval(
+        """
+        WITH ours AS (
+            SELECT oid FROM pg_namespace WHERE nspname <> 'information_schema' AND nspname NOT LIKE 'pg\\_%'
+        )
+        SELECT EXISTS (SELECT FROM pg_class WHERE relnamespace IN (SELECT oid FROM ours) AND NOT EXISTS (
+                           SELECT FROM pg_depend WHERE objid = pg_class.oid AND deptype = 'e'))
+            OR EXISTS (SELECT FROM pg_proc WHERE pronamespace IN (SELECT oid FROM ours) AND NOT EXISTS (
+                           SELECT FROM pg_depend WHERE objid = pg_proc.oid AND deptype = 'e'))
+        """
+    )
+    return not found
+
+
+def _refuse_newer(at: str | None) -> None:
+    if at is not None and at > HEAD:
+        raise TidegateError(
+            f"The database is at schema {at}, newer than this Tidegate, which knows {HEAD}. "
+            "Install the newer Tidegate again."
+        )
+
+
+async def _refuse_others(connection: asyncpg.Connection) -> None:
+    at = await version(connection)
+    names = await others(connection)
+    if names and at != HEAD:
+        raise TidegateError(
+            f"The database is at schema {at or 'none'}; this Tidegate needs {HEAD}, and others are using it: "
+            f"{', '.join(names)}. Stop them, then run: tidegate db upgrade"
+        )
+
+
+async def _refuse_foreign(connection: asyncpg.Connection, dsn: str) -> None:
+    if not await is_empty(connection):
+        raise TidegateError(
+            f"{place(dsn).sentence_start} holds tables but no Tidegate schema; was a restore into it cut short? "
+            "Empty it (or create another) and try again."
+        )

@@ -1,6 +1,6 @@
 """The house: workers, accounts, secrets, pace, waits, calls, events, commands."""
 
-from tidegate.store.upgrade import run
+from tidegate.store.schema.steps import run
 
 revision = "0001"
 down_revision = None

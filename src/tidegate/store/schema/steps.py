@@ -1,0 +1,42 @@
+"""Applying the schema's steps with alembic; a module of its own because loading alembic takes half a second."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+import asyncpg
+from alembic import command, op
+from alembic.config import Config
+from sqlalchemy import Connection as SyncConnection
+from sqlalchemy.ext.asyncio import create_async_engine
+
+from tidegate.store.schema import FOLDER
+
+Work = Callable[[asyncpg.Connection], Awaitable[None]]
+
+
+def run(sql: str) -> None:
+    """Run a step's SQL as it stands, many statements at once, inside alembic's transaction."""
+    op.get_bind().connection.dbapi_connection.run_async(lambda raw: raw.execute(sql))  # type: ignore[union-attr]
+
+
+async def apply(open_session: Callable[[], Awaitable[asyncpg.Connection]], *, first: Work, then: Work) -> None:
+    """Do *first*, every missing step, and *then*, all in one transaction."""
+    engine = create_async_engine("postgresql+asyncpg://", async_creator=open_session)
+    try:
+        async with engine.begin() as connection:
+            await connection.exec_driver_sql("SELECT 1")  # only a statement of its own makes the engine begin
+            raw = (await connection.get_raw_connection()).driver_connection
+            assert raw is not None
+            await first(raw)
+            await connection.run_sync(_to_head)
+            await then(raw)
+    finally:
+        await engine.dispose()
+
+
+def _to_head(connection: SyncConnection) -> None:
+    config = Config()
+    config.set_main_option("script_location", str(FOLDER).replace("%", "%%"))
+    config.attributes["connection"] = connection
+    command.upgrade(config, "head")
