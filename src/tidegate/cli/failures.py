@@ -74,24 +74,20 @@ def _database_failure(problem: BaseException) -> str | None:
     asyncpg = sys.modules.get("asyncpg")
     if asyncpg is None:  # then it cannot have raised anything
         return None
-    if isinstance(problem, asyncpg.DiskFullError):
-        return "The database server's disk is full; make room there and run the command again."
-    if isinstance(problem, asyncpg.TooManyConnectionsError):
-        return "The database server has no connection left; lower database_connections, or raise its max_connections."
-    if isinstance(problem, asyncpg.InsufficientPrivilegeError):
-        return f"The database refused its user: {problem}."
-    lost = (
-        asyncpg.PostgresConnectionError,
-        asyncpg.InterfaceError,
-        asyncpg.AdminShutdownError,
-        asyncpg.CrashShutdownError,
-        asyncpg.CannotConnectNowError,
-    )
-    if isinstance(problem, lost):
-        return (
-            "The connection to the database was lost before the work was done; run the command again once it answers."
-        )
-    return None
+    lost = "The connection to the database was lost before the work was done; run the command again once it answers."
+    known = {
+        asyncpg.DiskFullError: "The database server's disk is full; make room there and run the command again.",
+        asyncpg.TooManyConnectionsError: "The database server has no connection left; lower database_connections, "
+        "or raise its max_connections.",
+        asyncpg.InsufficientPrivilegeError: f"The database does not allow this to its user ({problem}).",
+        asyncpg.PostgresConnectionError: lost,
+        asyncpg.AdminShutdownError: lost,
+        asyncpg.CrashShutdownError: lost,
+        asyncpg.CannotConnectNowError: lost,
+    }
+    if type(problem) is asyncpg.InterfaceError:  # its subclasses are about values, not about the connection
+        return f"The database connection could not be used any more ({problem}); run the command again."
+    return next((sentence for kind, sentence in known.items() if isinstance(problem, kind)), None)
 
 
 def _machine_failure(problem: OSError) -> str:

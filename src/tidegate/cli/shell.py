@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import signal
 import sys
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Sequence
 from contextlib import asynccontextmanager
@@ -52,6 +53,24 @@ def run(work: Work | Callable[[], Work | None]) -> None:
             asyncio.run(begun)
 
 
+@asynccontextmanager
+async def told_to_end() -> AsyncIterator[asyncio.Event]:
+    """An event that Ctrl-C or SIGTERM sets, once, for work that ends in order; a second Ctrl-C ends it at once."""
+    end, loop = asyncio.Event(), asyncio.get_running_loop()
+
+    def tell() -> None:
+        end.set()
+        loop.remove_signal_handler(signal.SIGINT)
+
+    loop.add_signal_handler(signal.SIGINT, tell)
+    loop.add_signal_handler(signal.SIGTERM, tell)
+    try:
+        yield end
+    finally:
+        loop.remove_signal_handler(signal.SIGINT)
+        loop.remove_signal_handler(signal.SIGTERM)
+
+
 def say(sentence: str) -> None:
     """Tell the person at the terminal something that is not the answer: it goes to stderr."""
     print(sentence, file=sys.stderr)
@@ -75,4 +94,7 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[object]], *, emp
     table = Table(*columns, box=None, pad_edge=False, header_style="bold")
     for line in lines:
         table.add_row(*line)
-    Console().print(table)
+    console = Console()
+    with console.capture() as drawn:
+        console.print(table)
+    print(drawn.get(), end="")  # not by Rich, which has a mind of its own when nobody reads any more
