@@ -82,6 +82,16 @@ class Sends(Protocol):
     async def send(self, channel: ChannelId, text: str, *, key: SendKey) -> Receipt: ...
 
 
+@runtime_checkable
+class Buckets(Protocol):
+    """Knows which of the platform's own rate-limit buckets a call falls into, before it is made.
+
+    Without this ability a wait for a bucket pauses the whole method that was told to wait.
+    """
+
+    def bucket(self, method: str, channel: ChannelId | None) -> str: ...
+
+
 class Vault(Protocol):
     """Where an adapter keeps its sign-in: encrypted at rest, bound to its account."""
 
