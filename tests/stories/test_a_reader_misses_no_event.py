@@ -1,4 +1,4 @@
-"""A reader of the feed misses nothing and hears nothing twice, whatever its writers do and however often it restarts."""
+"""A reader of the feed misses nothing and hears nothing twice, whatever writers do and however often it restarts."""
 
 from __future__ import annotations
 
