@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import importlib.metadata
 import os
@@ -32,13 +33,10 @@ class Folder:
         _refuse_unusable_path(home)
         self.runner = Runner(home, system_user() if os.geteuid() == 0 else None)
         self.uid = self.runner.user.pw_uid if self.runner.user else os.geteuid()
-        try:
-            self._make()
-        except OSError as problem:
-            raise BadInput(
-                f"The data folder {home} cannot be used: {problem.strerror}. "
-                "Set TIDEGATE_HOME to a folder this user may write to."
-            ) from problem
+        with _usable(home):
+            make_home(home)
+            self._make_socket()
+        self._refuse_unreachable()
 
     @contextmanager
     def locked(self) -> Iterator[None]:
@@ -138,15 +136,7 @@ class Folder:
                 "Set DATABASE_URL to that server; to use the old copy after all, remove that file."
             )
 
-    def _make(self) -> None:
-        try:
-            self.home.mkdir(parents=True)
-        except FileExistsError:
-            self.home.stat()
-        else:
-            # Root's own folder must let the database's user through; nobody else finds anything open inside.
-            self.home.chmod(0o711 if self.runner.user else 0o700)
-        self._make_socket()
+    def _refuse_unreachable(self) -> None:
         if self.runner.user and not self.runner.may_enter(self.socket):
             raise BadInput(
                 f"The data folder {self.home} cannot be reached by the system user {SYSTEM_USER}, which runs the "
@@ -155,8 +145,7 @@ class Folder:
             )
 
     def _make_socket(self) -> None:
-        if not self.socket.exists():
-            self.socket.mkdir(mode=0o700)
+        self.socket.mkdir(mode=0o700, exist_ok=True)
         found = self.socket.stat(follow_symlinks=False)
         if found.st_uid == os.geteuid():
             self.runner.give(self.socket)
@@ -166,6 +155,33 @@ class Folder:
             )
         if not stat.S_ISDIR(found.st_mode) or found.st_mode & 0o077:
             raise BadInput(f"The folder {self.socket} is open to other users. Run: chmod 700 {self.socket}")
+
+
+def make_home(home: Path) -> None:
+    """Make the data folder when it is missing; one that exists, and every parent, stays as it is."""
+    with _usable(home):
+        try:
+            home.mkdir(parents=True)
+        except FileExistsError:
+            if not home.is_dir():
+                raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR)) from None
+        else:
+            # Root's own folder must let the database's user through; nobody else finds anything open inside.
+            home.chmod(0o711 if os.geteuid() == 0 else 0o700)
+
+
+@contextmanager
+def only_serve_in(home: Path) -> Iterator[None]:
+    """Refuse a second ``tidegate serve`` in the same data folder; the lock of the first ends with its process."""
+    make_home(home)
+    with _open(home / "serve.lock") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise TidegateError(
+                f"Another tidegate serve runs in the data folder {home}. Stop it first, or run: tidegate worker"
+            ) from None
+        yield
 
 
 def sync(folder: Path) -> None:
@@ -190,11 +206,17 @@ def _refuse_unusable_path(home: Path) -> None:
 
 
 def _open(path: Path) -> TextIO:
-    try:
+    with _usable(path.parent):
         return path.open("a")
+
+
+@contextmanager
+def _usable(home: Path) -> Iterator[None]:
+    try:
+        yield
     except OSError as problem:
         raise BadInput(
-            f"The data folder {path.parent} cannot be used: {path.name}: {problem.strerror}. "
+            f"The data folder {home} cannot be used: {problem.strerror}. "
             "Set TIDEGATE_HOME to a folder this user may write to."
         ) from problem
 

@@ -1,0 +1,96 @@
+"""What accounts must keep to stay signed in, encrypted at rest and bound to its row."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tidegate.errors import TidegateError
+from tidegate.store import keys
+from tidegate.store.database import Connection, Database
+from tidegate.store.keys import Bond, KeyRing
+from tidegate.words import AccountId
+
+
+class AccountVault:
+    """One account's secrets (``port.Vault``)."""
+
+    def __init__(self, database: Database, ring: KeyRing, account: AccountId) -> None:
+        self._database = database
+        self._ring = ring
+        self._account = account
+
+    async def read(self, name: str) -> bytes | None:
+        row = await self._database.pool.fetchrow(
+            "SELECT key_id, sealed FROM secrets WHERE account = $1 AND name = $2", self._account, name
+        )
+        return None if row is None else self._ring.open(row["key_id"], row["sealed"], _bond(self._account, name))
+
+    async def write(self, name: str, secret: bytes) -> None:
+        key_id, sealed = self._ring.seal(secret, _bond(self._account, name))
+        await self._database.pool.execute(
+            """
+            INSERT INTO secrets (account, name, key_id, sealed)
+            VALUES ($1, $2, $3, $4)
+            ON CONFLICT (account, name) DO UPDATE SET key_id = excluded.key_id, sealed = excluded.sealed
+            """,
+            self._account,
+            name,
+            key_id,
+            sealed,
+        )
+
+
+async def open_ring(database: Database, home: Path, written: str | None) -> KeyRing:
+    """The key ring: as *written* in the settings, else from the key file, which is made on first use.
+
+    It is not made anew where the database holds secrets already: that would hide that their key is missing.
+    """
+    if written is not None:
+        return keys.parse(written, "TIDEGATE_KEY")
+    path = keys.key_file(home)
+    if (ring := keys.read_file(path)) is not None:
+        return ring
+    used = await database.pool.fetch("SELECT DISTINCT key_id FROM secrets ORDER BY key_id")
+    if used:
+        named = ", ".join(row["key_id"] for row in used)
+        raise TidegateError(
+            f"The key file {path} is missing, and the database holds secrets sealed with {named}. Copy secret.key from "
+            "the machine or safe place that has it (or set TIDEGATE_KEY); if it is lost, "
+            "remove the accounts and sign them in again."
+        )
+    return keys.make_file(path)
+
+
+async def reseal(database: Database, ring: KeyRing) -> int:
+    """Encrypt every secret anew under the ring's first key, all or none; returns how many were under another."""
+    async with database.transaction() as connection:
+        await connection.execute("LOCK TABLE secrets IN SHARE ROW EXCLUSIVE MODE")
+        rows = await connection.fetch(
+            "SELECT account, name, key_id, sealed FROM secrets WHERE key_id <> $1", ring.ids[0]
+        )
+        anew = []
+        for row in rows:
+            bond = _bond(row["account"], row["name"])
+            anew.append((row["account"], row["name"], *ring.seal(ring.open(row["key_id"], row["sealed"], bond), bond)))
+        await _replace(connection, anew)
+        return len(anew)
+
+
+async def _replace(connection: Connection, anew: list[tuple[int, str, str, bytes]]) -> None:
+    accounts, names, key_ids, sealed = ([row[column] for row in anew] for column in range(4))
+    await connection.execute(
+        """
+        UPDATE secrets
+        SET key_id = anew.key_id, sealed = anew.sealed
+        FROM unnest($1::bigint[], $2::text[], $3::text[], $4::bytea[]) AS anew (account, name, key_id, sealed)
+        WHERE secrets.account = anew.account AND secrets.name = anew.name
+        """,
+        accounts,
+        names,
+        key_ids,
+        sealed,
+    )
+
+
+def _bond(account: int, name: str) -> Bond:
+    return Bond("secrets", account, name)
