@@ -3,14 +3,36 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from datetime import timedelta
 
+import structlog
+
+from tidegate import __version__, lag
+from tidegate.clock import Clock, SystemClock
+from tidegate.engine.evidence import this_host, this_process
+from tidegate.engine.pulse import LOST
+from tidegate.engine.serving import Limits, Means, Work
+from tidegate.engine.worker import Handler, Worker
+from tidegate.lanes import CHAT_PACES, ReadLimits, SendLimits
+from tidegate.port import Opener
+from tidegate.rules.pacing import Allowance, Caps, WarmUp
 from tidegate.settings import Settings
+from tidegate.store.calls import Ledger
 from tidegate.store.database import Address, Database
 from tidegate.store.embedded import Seat
+from tidegate.store.poolers import refuse_transaction_pooler
+from tidegate.store.retention import Retention, sweep
+from tidegate.store.secrets import AccountVault, open_ring
 from tidegate.store.upgrade import prepare
+from tidegate.store.workers import Identity
+from tidegate.words import Account, Platform, Standing
+
+SWEEP_EVERY = timedelta(hours=1)
+
+log = structlog.get_logger()
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,3 +68,95 @@ async def open_address(settings: Settings) -> AsyncIterator[Address]:
         yield seat.address
     finally:
         await asyncio.to_thread(seat.leave)
+
+
+async def run_worker(
+    house: House,
+    *,
+    openers: Mapping[Platform, Opener],
+    work: Work,
+    stop: asyncio.Event,
+    handlers: Mapping[str, Handler] | None = None,
+) -> None:
+    """Serve accounts until *stop* is set, then hand them over."""
+    settings, database, clock = house.settings, house.database, SystemClock()
+    await refuse_transaction_pooler(database.address)
+    written = settings.key.get_secret_value() if settings.key else None
+    ring = await open_ring(database, settings.home, written)
+    ledger = Ledger(database, clock)
+    means = Means(
+        database=database,
+        clock=clock,
+        ledger=ledger,
+        openers=openers,
+        vault=lambda account: AccountVault(database, ring, account),
+        limits=lambda account: limits_of(settings, account),
+        work=work,
+    )
+    patience = {platform: settings.silent_takeover_for(platform) for platform in Platform}
+    worker = Worker(means, _identity(settings, database), patience=patience, handlers=handlers)
+    beside = [asyncio.create_task(lag.watch(clock)), asyncio.create_task(_sweep_hourly(settings, database, clock))]
+    try:
+        await worker.run(stop)
+    finally:
+        for task in beside:
+            task.cancel()
+        await ledger.close()
+
+
+def allowance_of(settings: Settings, platform: Platform, standing: Standing) -> Allowance:
+    """What an account may send, by its platform and standing."""
+    warms_up = settings.warm_up and platform is Platform.WHATSAPP and standing is Standing.NEW
+    return Allowance(
+        ceiling=settings.sends_per_minute(platform, standing),
+        burst=settings.send_burst,
+        caps=Caps(per_hour=settings.sends_per_hour, per_day=settings.sends_per_day),
+        warm_up=WarmUp(
+            first_day=settings.warm_up_first_day,
+            growth=settings.warm_up_growth,
+            days=settings.warm_up_days,
+            again_after=settings.warm_up_again_after,
+        )
+        if warms_up
+        else None,
+    )
+
+
+def limits_of(settings: Settings, account: Account) -> Limits:
+    """How fast an account may read and send."""
+    return Limits(
+        reads=ReadLimits(settings.reads_per_second(account.platform), settings.reads_at_once(account.platform)),
+        sends=SendLimits(
+            allowance=allowance_of(settings, account.platform, account.standing),
+            at_once=1 if account.platform is Platform.WHATSAPP else settings.group_concurrency,
+            chat=CHAT_PACES.get(account.platform),
+        ),
+    )
+
+
+def _identity(settings: Settings, database: Database) -> Identity:
+    return Identity(
+        name=settings.worker_name,
+        sessions=database.name,
+        host=this_host(),
+        process=this_process(),
+        version=__version__,
+        seats=settings.seats,
+        time_out=settings.time_out,
+    )
+
+
+async def _sweep_hourly(settings: Settings, database: Database, clock: Clock) -> None:
+    """Remove what has been kept long enough; one worker at a time does it (law 14)."""
+    keep = Retention(
+        calls=settings.keep_calls_for, events=settings.keep_events_for, commands=settings.keep_commands_for
+    )
+    while True:
+        try:
+            removed = {what: count for what, count in (await sweep(database, keep)).items() if count}
+        except LOST as problem:
+            log.warning("retention.put_off", problem=str(problem))
+        else:
+            if removed:
+                log.info("retention.swept", **removed)
+        await clock.sleep(SWEEP_EVERY)

@@ -12,13 +12,13 @@ import structlog
 from tidegate.clock import Clock
 from tidegate.engine.pulse import LOST, Pulse
 from tidegate.errors import Banned, NotOurs, PlatformError, SignedOut, TidegateError
-from tidegate.lanes import Lane, ReadLimits
+from tidegate.lanes import Lane, ReadLimits, SendLimits
 from tidegate.port import Client, Opener, Vault
 from tidegate.store import accounts
 from tidegate.store.accounts import Served
 from tidegate.store.calls import Ledger
 from tidegate.store.database import Database
-from tidegate.words import AccountId, AccountState, CallKind, Claim, Outcome, Platform
+from tidegate.words import Account, AccountId, AccountState, CallKind, Claim, Outcome, Platform
 
 log = structlog.get_logger()
 
@@ -32,6 +32,14 @@ LET_FINISH = timedelta(seconds=5)
 
 
 @dataclass(frozen=True, slots=True)
+class Limits:
+    """How fast an account may read and send."""
+
+    reads: ReadLimits
+    sends: SendLimits
+
+
+@dataclass(frozen=True, slots=True)
 class Means:
     """What serving an account takes, the same for all accounts of a worker."""
 
@@ -40,7 +48,7 @@ class Means:
     ledger: Ledger
     openers: Mapping[Platform, Opener]
     vault: Callable[[AccountId], Vault]
-    reads: Mapping[Platform, ReadLimits]
+    limits: Callable[[Account], Limits]
     work: Work
 
 
@@ -104,6 +112,7 @@ class Serving:
 
     async def _connect_and_work(self) -> None:
         client = await self._open()
+        limits = self._means.limits(self.account)
         self.lane = Lane(
             self.account,
             client,
@@ -111,7 +120,8 @@ class Serving:
             database=self._means.database,
             ledger=self._means.ledger,
             clock=self._means.clock,
-            reads=self._means.reads[self.account.platform],
+            reads=limits.reads,
+            sends=limits.sends,
         )
         try:
             await self.lane.load()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 import structlog
@@ -150,7 +151,7 @@ class Worker:
         self._wake.set()
 
     def _reconcile(self, owned: Iterable[Served]) -> None:
-        """Serve exactly what the database says is ours: drop what is lost or removed, start what we were cut off from."""
+        """Serve exactly what the database says is ours: drop what is lost or removed, start what we were cut from."""
         ours = {served.account.id: served for served in owned}
         self._drop([one for id_, one in self._serving.items() if id_ not in ours or ours[id_].epoch != one.epoch])
         self._start(served for id_, served in ours.items() if id_ not in self._serving)
@@ -232,13 +233,11 @@ class Worker:
     async def _obey(self) -> None:
         assert self._pulse.number is not None
         async with self._database.pool.acquire() as connection:
-            asked = await commands.take(
-                connection, self._pulse.number, serving=list(self._serving), running=list(self._answering)
-            )
+            asked = await commands.take(connection, self._pulse.number, serving=self._serving, running=self._answering)
         for command in asked:
             task = asyncio.create_task(self._answer(self._serving[command.account], command))
             self._answering[command.id] = task
-            task.add_done_callback(lambda _, id_=command.id: self._answering.pop(id_))
+            task.add_done_callback(partial(self._forget, command.id))
 
     async def _answer(self, serving: Serving, command: Command) -> None:
         try:
@@ -251,6 +250,9 @@ class Worker:
                 await commands.wake(connection)
         except LOST as problem:  # the row stays taken, and is taken again once the database is back
             log.warning("command.unanswered", kind=command.kind, problem=str(problem))
+
+    def _forget(self, command: CommandId, _: asyncio.Task[None]) -> None:
+        del self._answering[command]
 
     def _handler(self, command: Command) -> Handler:
         if command.kind not in self._handlers:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container
 from dataclasses import dataclass
 from typing import Any
 
@@ -47,21 +47,31 @@ async def wake(connection: Connection) -> None:
 
 
 async def take(
-    connection: Connection, owner: WorkerNumber, *, serving: Sequence[AccountId], running: Sequence[CommandId]
+    connection: Connection, owner: WorkerNumber, *, serving: Container[AccountId], running: Container[CommandId]
 ) -> list[Command]:
     """Take every command for the accounts *owner* is serving: new ones, and those somebody took and never finished."""
-    rows = await connection.fetch(
+    open_ = await connection.fetch(
         """
-        UPDATE commands c
-        SET state = 'taken', epoch = a.epoch
-        FROM accounts a
-        WHERE a.id = c.account AND a.owner = $1 AND a.id = ANY($2)
-          AND (c.state = 'asked' OR (c.state = 'taken' AND c.id <> ALL($3)))
-        RETURNING c.id, c.account, c.kind, c.args
+        SELECT c.id, c.account, c.kind, c.args
+        FROM commands c JOIN accounts a ON a.id = c.account
+        WHERE c.state IN ('asked', 'taken') AND a.owner = $1
+        ORDER BY c.id
         """,
-        owner, serving, running,
-    )  # fmt: skip
-    return sorted((Command(**dict(row)) for row in rows), key=lambda command: command.id)
+        owner,
+    )
+    ready = [Command(**dict(row)) for row in open_ if row["account"] in serving and row["id"] not in running]
+    if ready:
+        await connection.execute(
+            """
+            UPDATE commands c
+            SET state = 'taken', epoch = a.epoch
+            FROM accounts a
+            WHERE c.id = ANY($2) AND a.id = c.account AND a.owner = $1 AND c.state IN ('asked', 'taken')
+            """,
+            owner,
+            [command.id for command in ready],
+        )
+    return ready
 
 
 async def answer(connection: Connection, command: CommandId, claim: Claim, answer: Answer) -> bool:

@@ -1,0 +1,167 @@
+"""``tidegate account``: who Tidegate is signed in as, and who serves whom."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from datetime import timedelta
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from tidegate.cli import shell
+from tidegate.errors import BadInput, TidegateError
+from tidegate.words import AccountId, AccountState, Platform, Standing
+
+if TYPE_CHECKING:
+    from tidegate.app import House
+    from tidegate.store.accounts import Listed
+    from tidegate.store.pace import Shown
+
+app = typer.Typer(help="Signed-in identities, and which worker serves them.", no_args_is_help=True)
+
+Name = Annotated[str, typer.Argument(help="The account's name.")]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
+HEARD_WITHIN = timedelta(seconds=10)
+
+
+@app.command()
+def add(
+    platform: Annotated[Platform, typer.Argument(help="Where the account is signed in.")],
+    name: Name,
+    standing: Annotated[
+        Standing, typer.Option(help="How well the platform knows it; a young account sends slowly.")
+    ] = Standing.NORMAL,
+    loopback: Annotated[
+        str | None, typer.Option(metavar="CONTROL_URL", help="Use the loopback platform there, not the real one.")
+    ] = None,
+) -> None:
+    """Add an account."""
+    shell.run(_add(platform, name, standing, loopback))
+
+
+async def _add(platform: Platform, name: str, standing: Standing, loopback: str | None) -> None:
+    from tidegate.app import allowance_of
+    from tidegate.loopback.control import ask_control
+    from tidegate.store import accounts, commands, pace
+
+    if loopback is None:
+        raise TidegateError(
+            f"This release cannot sign in to {platform.value} yet: it serves the loopback platform only. "
+            "Try it with: tidegate loopback, then tidegate account add … --loopback CONTROL_URL"
+        )
+    await ask_control(loopback)
+    async with shell.house() as house, house.database.transaction() as connection:
+        number = await accounts.add(connection, name, platform, standing, loopback=loopback)
+        await pace.set_pace(connection, number, allowance_of(house.settings, platform, standing))
+        await commands.wake(connection)
+    shell.say(f'Added {platform.value} account "{name}". A worker serves it: tidegate worker, or tidegate serve.')
+
+
+@app.command("list")
+def list_(*, json: Json = False) -> None:
+    """List accounts: state, what to do next, who serves them, their pace."""
+    shell.run(_list(as_json=json))
+
+
+async def _list(*, as_json: bool) -> None:
+    from tidegate.store import accounts, pace
+
+    async with shell.house() as house, house.database.pool.acquire() as connection:
+        paces = await pace.shown(connection)
+        rows = [_row(one, paces) for one in await accounts.listing(connection)]
+    if as_json:
+        shell.print_json(rows)
+        return
+    columns = ["name", "platform", "state", "served_by", "pace", "paused_until", "next_action"]
+    shell.print_table(
+        [column.replace("_", " ") for column in columns],
+        [[row[column] for column in columns] for row in rows],
+        empty="No accounts yet; add one with: tidegate account add",
+    )
+
+
+@app.command()
+def show(name: Name, *, json: Json = False) -> None:
+    """Show one account."""
+    shell.run(_show(name, as_json=json))
+
+
+async def _show(name: str, *, as_json: bool) -> None:
+    from tidegate.store import accounts, pace
+
+    async with shell.house() as house, house.database.pool.acquire() as connection:
+        row = _row(await accounts.find(connection, name), await pace.shown(connection))
+    if as_json:
+        shell.print_json(row)
+    else:
+        shell.print_table(["what", "value"], ((key.replace("_", " "), value) for key, value in row.items()), empty="")
+
+
+@app.command()
+def pause(name: Name) -> None:
+    """Make no further call for an account until it is resumed."""
+    shell.run(_change(name, AccountState.PAUSED, [AccountState.ACTIVE]))
+
+
+@app.command()
+def resume(name: Name) -> None:
+    """Let an account work again, after a pause or a ban that is over."""
+    shell.run(_change(name, AccountState.ACTIVE, [AccountState.PAUSED, AccountState.BANNED]))
+
+
+async def _change(name: str, state: AccountState, expected: Iterable[AccountState]) -> None:
+    from tidegate.store import accounts
+
+    async with shell.house() as house:
+        async with house.database.transaction() as connection:
+            found = await accounts.find(connection, name)
+            changed = await accounts.change_state(connection, found.account.id, state, expected=expected)
+        if not changed and found.account.state is not state:
+            raise BadInput(
+                f'Account "{name}" is {found.account.state.value.replace("_", " ")}: {found.account.state.next_action}.'
+            )
+        heard = await _tell_owner(house, found) if found.served_by else False
+    who = f"; {found.served_by} has heard it" if heard else "; whoever serves it next will know"
+    shell.say(f'Account "{name}" is {state.value}{who}.')
+
+
+async def _tell_owner(house: House, found: Listed) -> bool:
+    """Have the owner look again, and wait until it has; False when it did not answer in time."""
+    from tidegate.engine.asking import ask_owner
+
+    answer = await ask_owner(house.database, found.account.id, "look_again", {}, within=HEARD_WITHIN)
+    return answer is not None and answer.state == "done"
+
+
+@app.command()
+def remove(name: Name, *, yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False) -> None:
+    """Forget an account and its sign-in. What was mirrored stays."""
+    if not yes:
+        typer.confirm(f'Forget account "{name}" and its sign-in?', abort=True)
+    shell.run(_remove(name))
+
+
+async def _remove(name: str) -> None:
+    from tidegate.store import accounts, commands
+
+    async with shell.house() as house, house.database.transaction() as connection:
+        found = await accounts.find(connection, name)
+        await accounts.remove(connection, found.account.id, name)
+        await commands.wake(connection)
+    shell.say(f'Account "{name}" is removed.')
+
+
+def _row(listed: Listed, paces: Mapping[AccountId, Shown]) -> dict[str, Any]:
+    account = listed.account
+    return {
+        "id": account.id,
+        "name": account.name,
+        "platform": account.platform.value,
+        "standing": account.standing.value,
+        "state": account.state.value,
+        "next_action": account.state.next_action.replace("NAME", account.name),
+        "served_by": listed.served_by,
+        "pace": str(paces.get(account.id, "")),
+        "paused_until": listed.paused_until.isoformat() if listed.paused_until else None,
+        "epoch": listed.epoch,
+    }

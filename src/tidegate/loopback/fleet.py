@@ -1,0 +1,94 @@
+"""Worker processes to be killed, frozen and ended on purpose, against the counting platform.
+
+They are forked from a parent that has everything imported already, so that a hundred of them take seconds. Demo, tests
+and benchmarks start them here; what they run is what ``tidegate worker`` runs.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import multiprocessing
+import signal
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from datetime import timedelta
+from multiprocessing.context import ForkServerProcess
+from pathlib import Path
+from uuid import uuid4
+
+from pydantic import SecretStr
+
+from tidegate.app import House, open_house, run_worker
+from tidegate.clock import SystemClock
+from tidegate.lanes import Lane
+from tidegate.loopback.client import counting_opener
+from tidegate.port import ChannelId, SendKey
+from tidegate.settings import Settings
+from tidegate.words import Platform
+
+_START = multiprocessing.get_context("forkserver")
+_START.set_forkserver_preload(["tidegate.loopback.fleet"])
+
+Task = Callable[[House, Lane], Awaitable[None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Orders:
+    """What a worker of the fleet is told: where the database and the platform are, and what to do for each account."""
+
+    database: str
+    platform: str
+    home: Path
+    name: str
+    task: Task
+    time_out: timedelta = timedelta(seconds=3)
+    telegram_silent_takeover_for: timedelta = timedelta(minutes=10)
+    seats: int = 1_000
+
+
+async def keep_looking(house: House, lane: Lane) -> None:
+    """Look at a channel again and again: shows by the platform's record who serves the account."""
+    while True:
+        await lane.heads([ChannelId(1)])
+        await SystemClock().sleep(timedelta(milliseconds=400))
+
+
+async def keep_sending(house: House, lane: Lane) -> None:
+    """Send as fast as the pace allows."""
+    while True:
+        await lane.send(ChannelId(1), "tick", key=SendKey(uuid4().hex))
+
+
+def start(orders: Orders) -> ForkServerProcess:
+    """Start a worker; it ends in order on SIGTERM, and in any other way it is made to."""
+    process = _START.Process(target=_worker, args=(orders,), daemon=True)
+    process.start()
+    return process
+
+
+def _worker(orders: Orders) -> None:
+    asyncio.run(_work(orders))
+
+
+async def _work(orders: Orders) -> None:
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    loop.add_signal_handler(signal.SIGTERM, stop.set)
+    loop.add_signal_handler(signal.SIGINT, lambda: None)  # Ctrl-C is for the parent, which ends its workers in order
+    settings = Settings(
+        home=orders.home,
+        database_url=SecretStr(orders.database),
+        worker_name=orders.name,
+        time_out=orders.time_out,
+        telegram_silent_takeover_for=orders.telegram_silent_takeover_for,
+        seats=orders.seats,
+        telegram_reads_per_second=100,
+    )
+    opener = counting_opener(orders.platform)
+    async with open_house(settings) as house:
+        await run_worker(
+            house,
+            openers=dict.fromkeys(Platform, opener),
+            work=lambda lane: orders.task(house, lane),
+            stop=stop,
+        )

@@ -1,0 +1,112 @@
+"""A small world for stories: a database, the counting platform, and workers to be killed."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from collections import Counter
+from collections.abc import AsyncIterator, Callable
+from datetime import timedelta
+from multiprocessing.context import ForkServerProcess
+from pathlib import Path
+
+import asyncpg
+import pytest
+
+from tidegate.app import allowance_of
+from tidegate.clock import SystemClock
+from tidegate.loopback.counting import CountingPlatform
+from tidegate.loopback.fleet import Orders, Task, keep_looking, start
+from tidegate.settings import Settings
+from tidegate.store import accounts, pace
+from tidegate.store.database import Address, Database
+from tidegate.words import Platform, Standing
+
+
+class World:
+    """One database, one platform, any number of workers."""
+
+    def __init__(self, address: Address, database: Database, platform: CountingPlatform, at: str, home: Path) -> None:
+        self.address = address
+        self.database = database
+        self.platform = platform
+        self.workers: dict[str, ForkServerProcess] = {}
+        self._at = at
+        self._home = home
+
+    async def add_accounts(self, count: int, platform: Platform = Platform.DISCORD) -> None:
+        async with self.database.transaction() as connection:
+            for number in range(count):
+                name = f"{platform.value}-{number}"
+                added = await accounts.add(connection, name, platform, Standing.NORMAL, loopback="http://127.0.0.1:1")
+                await pace.set_pace(connection, added, allowance_of(Settings(), platform, Standing.NORMAL))
+
+    def start_worker(self, name: str, task: Task = keep_looking, **orders: object) -> ForkServerProcess:
+        process = start(Orders(self.address.direct, self._at, self._home, name, task, **orders))
+        self.workers[name] = process
+        return process
+
+    def signal(self, name: str, number: signal.Signals) -> None:
+        pid = self.workers[name].pid
+        assert pid is not None
+        os.kill(pid, number)
+
+    async def spread(self) -> Counter[str]:
+        """How many accounts each living worker has, by the database."""
+        rows = await self.database.pool.fetch(
+            "SELECT w.name, count(*) FROM accounts a JOIN workers w ON w.number = a.owner WHERE w.ended_at IS NULL GROUP BY 1"
+        )
+        return Counter({row["name"]: row["count"] for row in rows})
+
+    def called_by(self, since: float) -> dict[str, set[str]]:
+        """Which accounts each process called for since then, by the platform's record."""
+        found: dict[str, set[str]] = {}
+        for call in reversed(self.platform.record.calls):
+            if call.at < since:
+                break
+            found.setdefault(call.process, set()).add(call.account)
+        return found
+
+    async def until(self, what: str, condition: Callable[[], object], *, within: float = 30.0) -> None:
+        """Wait for a condition of the world, which may be a coroutine function; fails with *what* when it does not come."""
+        try:
+            async with asyncio.timeout(within):
+                while True:
+                    found = condition()
+                    if await found if asyncio.iscoroutine(found) else found:
+                        return
+                    await asyncio.sleep(0.05)
+        except (TimeoutError, asyncpg.PostgresError) as problem:
+            raise AssertionError(f"never happened within {within} s: {what}; spread {await self.spread()}") from problem
+
+    async def until_spread(self, *expected: int) -> None:
+        async def is_so() -> bool:
+            return sorted((await self.spread()).values()) == sorted(expected)
+
+        await self.until(f"accounts spread {expected}", is_so)
+
+    async def until_all_called(self, accounts: int, *, besides: str | None = None) -> None:
+        """Until every account has been called for by a process other than that of the worker *besides*."""
+        since = SystemClock().ticks()
+        pid = str(self.workers[besides].pid) if besides else ""
+
+        def is_so() -> bool:
+            return len(set().union(*(found for who, found in self.called_by(since).items() if who != pid))) == accounts
+
+        await self.until(f"{accounts} accounts called for", is_so)
+
+    def end_workers(self) -> None:
+        for process in self.workers.values():
+            process.kill()
+        for process in self.workers.values():
+            process.join()
+
+
+@pytest.fixture
+async def world(address: Address, database: Database, test_folder: Path) -> AsyncIterator[World]:
+    platform = CountingPlatform(SystemClock())
+    made = World(address, database, platform, await platform.start(), test_folder / "home")
+    yield made
+    made.end_workers()
+    await platform.close()
