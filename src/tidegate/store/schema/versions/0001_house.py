@@ -247,5 +247,6 @@ CREATE TABLE commands (
     ended_at  timestamptz
 );
 CREATE INDEX commands_open ON commands (account, id) WHERE state IN ('asked', 'taken');
+CREATE INDEX commands_ended ON commands (ended_at) WHERE ended_at IS NOT NULL;
 """
     )

@@ -1,0 +1,114 @@
+"""Everything kept has an end (law 14): old rows are removed a few at a time, so that no sweep holds anybody up."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Protocol
+
+import structlog
+
+from tidegate.store import calls, pace, waits
+from tidegate.store.database import Connection, Database
+
+_LOCK = 0x7467_6B70  # "tgkp": one sweep at a time
+_BATCH = 2_000
+
+_log = structlog.get_logger(__name__)
+
+
+class Prune(Protocol):
+    """Removes up to *limit* rows that ended before an instant, by an index, and returns how many."""
+
+    async def __call__(self, connection: Connection, before: datetime, *, limit: int) -> int: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Retention:
+    """How long each kind of row outlives its use. The operator sets the first three; the others only tidy up."""
+
+    calls: timedelta
+    events: timedelta
+    commands: timedelta
+    workers: timedelta = timedelta(days=7)
+    waits: timedelta = timedelta(days=1)
+    chats: timedelta = timedelta(days=1)
+
+
+async def sweep(database: Database, keep: Retention) -> dict[str, int]:
+    """Remove what is older than *keep* allows, and say how many rows of each kind went.
+
+    Any process may sweep at any time. When two meet, one of them stops and leaves the rest to the other.
+    """
+    now: datetime = await database.pool.fetchval("SELECT clock_now()")
+    removed = {}
+    for kind, (span, prune) in _work(keep).items():
+        count, alone = await _in_batches(database, prune, now - span)
+        if count:
+            removed[kind] = count
+        if not alone:
+            break
+    if removed:
+        _log.info("old rows were removed", **removed)
+    return removed
+
+
+def _work(keep: Retention) -> dict[str, tuple[timedelta, Prune]]:
+    return {
+        "calls": (keep.calls, calls.prune),
+        "events": (keep.events, prune_events),
+        "commands": (keep.commands, prune_commands),
+        "workers": (keep.workers, prune_workers),
+        "waits": (keep.waits, waits.prune),
+        "chats": (keep.chats, pace.prune),
+    }
+
+
+async def _in_batches(database: Database, prune: Prune, before: datetime) -> tuple[int, bool]:
+    """How many rows went, and whether this process was the only one sweeping all along."""
+    total = 0
+    while True:
+        async with database.transaction() as connection:
+            if not await connection.fetchval("SELECT pg_try_advisory_xact_lock($1)", _LOCK):
+                return total, False
+            count = await prune(connection, before, limit=_BATCH)
+        total += count
+        if count < _BATCH:
+            return total, True
+
+
+_OLD_EVENTS = "DELETE FROM events WHERE (tx, id) IN (SELECT tx, id FROM events WHERE at < $1 ORDER BY at LIMIT $2)"
+
+_OLD_COMMANDS = """
+DELETE FROM commands
+WHERE id IN (SELECT id FROM commands WHERE ended_at < $1 ORDER BY ended_at LIMIT $2)
+"""
+
+_OLD_WORKERS = """
+DELETE FROM workers
+WHERE number IN (
+    SELECT number FROM workers w
+    WHERE ended_at < $1 AND NOT EXISTS (SELECT FROM accounts WHERE owner = w.number)
+    LIMIT $2
+)
+"""
+
+
+async def prune_events(connection: Connection, before: datetime, *, limit: int) -> int:
+    """Remove up to *limit* of the oldest events; a reader left behind goes on with the oldest that remains."""
+    return _count(await connection.execute(_OLD_EVENTS, before, limit))
+
+
+async def prune_commands(connection: Connection, before: datetime, *, limit: int) -> int:
+    """Remove up to *limit* commands that ended before that instant; one that nobody answered yet is kept."""
+    return _count(await connection.execute(_OLD_COMMANDS, before, limit))
+
+
+async def prune_workers(connection: Connection, before: datetime, *, limit: int) -> int:
+    """Remove up to *limit* workers that ended before that instant and whose accounts have all been taken over."""
+    return _count(await connection.execute(_OLD_WORKERS, before, limit))
+
+
+def _count(done: str) -> int:
+    """What PostgreSQL answers to a DELETE, as a number."""
+    return int(done.removeprefix("DELETE "))
