@@ -149,7 +149,7 @@ class Settings(BaseSettings):
         "DATABASE_DIRECT_URL",
     )
     database_connections: Count = _setting(
-        10, "The most database connections one process keeps for work; locks and LISTEN add up to three."
+        10, "The most database connections one process keeps for work; a worker's lock and its listening add a few."
     )
     key: Secret = _setting(
         None,
