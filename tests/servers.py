@@ -1,11 +1,18 @@
-"""Real PostgreSQL servers for tests: the embedded one, and Debian's PostgreSQL 15 where it is installed."""
+"""Real PostgreSQL servers for tests: the embedded one, Debian's PostgreSQL 15, and pgbouncer before them."""
 
 from __future__ import annotations
 
 import os
 import shutil
+import signal
+import socket
 import subprocess
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
 
 from tidegate.store.database import Address
 from tidegate.store.embedded import Seat
@@ -14,6 +21,7 @@ from tidegate.store.programs import system_user
 FAST = ["fsync=off", "max_connections=400", "shared_buffers=64MB"]
 DEBIAN = Path("/usr/lib/postgresql/15/bin")
 MISSING_DEBIAN = "Debian's PostgreSQL 15 is not installed here (apt-get install postgresql-15), so it was not tested."
+MISSING_BOUNCER = "pgbouncer is not installed here (apt-get install pgbouncer), so poolers were not tested."
 
 
 def make_home(folder: Path) -> Path:
@@ -22,25 +30,45 @@ def make_home(folder: Path) -> Path:
     return folder
 
 
-class DebianServer:
-    """Debian's PostgreSQL 15 on a socket of its own; same shape as ``Seat``."""
+def identity() -> dict[str, object]:
+    """As whom PostgreSQL's programs run: ourselves, unless we are root."""
+    if os.geteuid() != 0:
+        return {}
+    user = system_user()
+    return {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []}
 
-    def __init__(self, home: Path) -> None:
+
+def own_folder(folder: Path) -> Path:
+    """A private folder that belongs to whoever runs PostgreSQL's programs."""
+    folder.mkdir(mode=0o700)
+    if os.geteuid() == 0:
+        os.chown(folder, system_user().pw_uid, system_user().pw_gid)
+    return folder
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+class OwnServer:
+    """A server as an operator would run one, on a socket of its own; same shape as ``Seat``."""
+
+    def __init__(self, home: Path, programs: Path, *, options: Sequence[str] = ("listen_addresses=",)) -> None:
         self._home = make_home(home)
-        self._user = system_user() if os.geteuid() == 0 else None
+        self._programs = programs
         self._data = home / "data"
         if not self._data.exists():
-            self._data.mkdir(mode=0o700)
-            if self._user:
-                os.chown(self._data, self._user.pw_uid, self._user.pw_gid)
-            self._run(
-                "initdb", "-D", str(self._data), "-U", "tidegate", "--auth=trust", "--encoding=UTF8", "--locale=C"
-            )
-        options = " ".join(
-            f"-c {option}" for option in [*FAST, "listen_addresses=", f"unix_socket_directories={self._data}"]
-        )
-        self._run("pg_ctl", "start", "-D", str(self._data), "-w", "-l", str(self._data / "log"), "-o", options)
-        url = f"postgresql://tidegate@/postgres?host={self._data}"
+            own_folder(self._data)
+            where = ("-D", str(self._data), "-U", "tidegate", "--encoding=UTF8", "--locale=C")
+            self._run("initdb", *where, "--auth-local=trust", "--auth-host=scram-sha-256")
+        settings = [*FAST, f"unix_socket_directories={self._data}", *options]
+        given = " ".join(f"-c {setting}" for setting in settings)
+        self._run("pg_ctl", "start", "-D", str(self._data), "-w", "-l", str(self._data / "log"), "-o", given)
+        port = next((option.partition("=")[2] for option in options if option.startswith("port=")), "5432")
+        url = f"postgresql://tidegate@/postgres?host={self._data}&port={port}"
         self.address = Address(url=url, direct=url)
 
     def leave(self) -> None:
@@ -48,12 +76,54 @@ class DebianServer:
         shutil.rmtree(self._home)
 
     def _run(self, tool: str, *arguments: str) -> None:
-        identity = {"user": self._user.pw_uid, "group": self._user.pw_gid, "extra_groups": []} if self._user else {}
         subprocess.run(
-            [str(DEBIAN / tool), *arguments], check=True, cwd="/", stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL, **identity,
+            [str(self._programs / tool), *arguments], check=True, cwd="/", stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **identity(),
         )  # fmt: skip
+
+
+class DebianServer(OwnServer):
+    """Debian's PostgreSQL 15."""
+
+    def __init__(self, home: Path) -> None:
+        super().__init__(home, DEBIAN)
 
 
 def embedded(home: Path) -> Seat:
     return Seat(make_home(home), options=FAST)
+
+
+@contextmanager
+def pgbouncer(server: Address, folder: Path, *, mode: str, size: int = 5, round_robin: bool = False) -> Iterator[str]:
+    """A real pgbouncer before *server* in pool *mode*; gives the address it answers on, without a database's name."""
+    program = shutil.which("pgbouncer", path=f"{os.environ.get('PATH', '')}:/usr/sbin")
+    if program is None:
+        if os.environ.get("CI"):
+            pytest.fail(MISSING_BOUNCER)
+        pytest.skip(MISSING_BOUNCER)
+    own_folder(folder)
+    port, behind = free_port(), parse_qs(urlsplit(server.direct).query)
+    (folder / "pgbouncer.ini").write_text(
+        f"[databases]\n* = host={behind['host'][0]} port={behind['port'][0]} user=tidegate\n"
+        f"[pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = {port}\nunix_socket_dir =\n"
+        f"auth_type = any\npool_mode = {mode}\ndefault_pool_size = {size}\nserver_round_robin = {int(round_robin)}\n"
+    )
+    (folder / "pgbouncer.ini").chmod(0o644)
+    started = subprocess.Popen(
+        [program, str(folder / "pgbouncer.ini")], cwd="/", stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+        **identity(),
+    )  # fmt: skip
+    assert started.stderr is not None
+    try:
+        said = []
+        for line in started.stderr:
+            said.append(line)
+            if "process up" in line:
+                break
+        else:
+            pytest.fail("pgbouncer did not start: " + "".join(said))
+        yield f"postgresql://tidegate@127.0.0.1:{port}"
+    finally:
+        started.send_signal(signal.SIGKILL)
+        started.wait()
+        started.stderr.close()

@@ -33,14 +33,13 @@ async def back_up(address: Address, file: Path, *, force: bool, tell: Tell) -> N
     """Write a backup to *file*, which appears only when it is whole. A device or pipe is written to as it is."""
     await _refuse_no_source(address.direct)
     with _whole_or_nothing(file, force=force) as output:
-        await work(
-            "pg_dump",
-            place(address.direct),
-            "--format=custom",
-            *PLAIN,
-            writes=output,
-            tell=lambda t: tell(f"backing up {t}"),
-        )
+        try:
+            await work(
+                "pg_dump", place(address.direct), "--format=custom", *PLAIN,
+                writes=output, tell=lambda table: tell(f"backing up {table}"),
+            )  # fmt: skip
+        except TidegateError as problem:
+            raise TidegateError(f"The backup {file} was not written: {problem}") from problem
 
 
 async def restore(address: Address, file: Path, *, tell: Tell) -> str:

@@ -20,9 +20,10 @@ from tidegate.store.tools import Tell
 
 @dataclass(frozen=True, slots=True)
 class Upgraded:
-    """What an upgrade came from, and where the old data lies."""
+    """Which PostgreSQL the data went from and to, and where the old data lies."""
 
-    version: str
+    old: str
+    new: str
     kept: Path
 
 
@@ -42,7 +43,7 @@ def upgrade_data(home: Path, *, tell: Tell) -> Upgraded | None:
         tell(f"upgrading the data from PostgreSQL {found} to {CURRENT}")
         _stop_cleanly(folder, found)
         _upgrade(folder, found)
-        return Upgraded(found, folder.kept(found))
+        return Upgraded(found, CURRENT, folder.kept(found))
 
 
 def _stop_cleanly(folder: Folder, version: str) -> None:

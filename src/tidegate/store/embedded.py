@@ -49,7 +49,7 @@ class Seat:
                 self._server = Server(folder, options)
                 self._server.ensure_running()
             undo.pop_all()
-        url = f"postgresql://{ROLE}@/{DATABASE}?host={quote(str(folder.socket))}"
+        url = address_in(home)
         self.address = Address(url=url, direct=url)
 
     @contextmanager
@@ -81,6 +81,11 @@ class Seat:
             except BlockingIOError:
                 return  # somebody else still sits here
             self._server.stop()
+
+
+def address_in(home: Path) -> str:
+    """Where the server of *home* answers while it runs; complete, so that no PG* variable adds to it."""
+    return f"postgresql://{ROLE}@/{DATABASE}?host={quote(str(home / 'socket'), safe='/')}&port=5432"
 
 
 class Server:

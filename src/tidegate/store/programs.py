@@ -89,12 +89,8 @@ class Runner:
         return [] if self.user else None
 
     def _environment(self) -> dict[str, str]:
-        return {**without_pg(os.environ), "LC_ALL": "C"}
-
-
-def without_pg(environment: os._Environ[str]) -> dict[str, str]:
-    """The environment without libpq's own variables, which would lead a program to another server."""
-    return {name: value for name, value in environment.items() if not name.startswith("PG")}
+        # Without libpq's own variables, which would lead a program to another server.
+        return {name: value for name, value in os.environ.items() if not name.startswith("PG")} | {"LC_ALL": "C"}
 
 
 def system_user() -> pwd.struct_passwd:

@@ -70,7 +70,10 @@ class Place:
 
 def place(url: str) -> Place:
     """Take an address apart. What is wrong with a malformed one is said without quoting it: it holds a password."""
-    parts = urlsplit(url)
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        raise _malformed("its host is not one") from None
     if parts.scheme not in ("postgresql", "postgres"):
         raise _malformed("it does not begin with postgresql://")
     if parts.fragment or "@" in parts.path or parts.netloc.count("@") > 1:

@@ -8,6 +8,7 @@ from tidegate.errors import TidegateError
 from tidegate.store import keys
 from tidegate.store.database import Connection, Database
 from tidegate.store.keys import Bond, KeyRing
+from tidegate.store.upgrade import others
 from tidegate.words import AccountId
 
 
@@ -74,6 +75,14 @@ async def reseal(database: Database, ring: KeyRing) -> int:
             anew.append((row["account"], row["name"], *ring.seal(ring.open(row["key_id"], row["sealed"], bond), bond)))
         await _replace(connection, anew)
         return len(anew)
+
+
+async def refuse_others(database: Database) -> None:
+    """Refuse to change the key under a running worker, which knows only the keys it started with."""
+    async with database.pool.acquire() as connection:
+        names = [name for name in await others(connection) if database.name not in name]
+    if names:
+        raise TidegateError(f"Others are using the database: {', '.join(names)}. Stop them, then change the key.")
 
 
 async def _replace(connection: Connection, anew: list[tuple[int, str, str, bytes]]) -> None:

@@ -11,7 +11,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from tidegate.errors import TidegateError
-from tidegate.store.programs import wheel_programs, without_pg
+from tidegate.store.programs import wheel_programs
 from tidegate.store.reaching import Place
 
 Tell = Callable[[str], None]
@@ -48,7 +48,7 @@ async def answer(tool: str, *arguments: str) -> str:
 @asynccontextmanager
 async def _running(tool: str, *arguments: str, where: Place | None, **pipes: Any) -> AsyncIterator[Process]:
     """The tool as a child that never outlives the block; a password travels in its environment alone."""
-    environment = {**without_pg(os.environ), "LC_ALL": "C"}
+    environment = {**os.environ, "LC_ALL": "C"}
     if where is not None and where.password is not None:
         environment["PGPASSWORD"] = where.password
     program = str(wheel_programs() / tool)
@@ -66,4 +66,4 @@ def _refuse_failure(tool: str, code: int, complaints: list[str]) -> None:
     if code == 0:
         return
     reason = "; ".join(complaints[:3]) or (f"ended by signal {-code}" if code < 0 else f"exit code {code}")
-    raise TidegateError(f"{tool} failed: {reason}")
+    raise TidegateError(f"{tool} failed: {reason}.")

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 import asyncpg
 
 from tidegate.errors import TidegateError
-from tidegate.store.database import Address, require_supported
+from tidegate.store.database import Address, Connection, require_supported
 from tidegate.store.reaching import connect, place
 from tidegate.store.schema import HEAD
 
@@ -82,7 +82,7 @@ async def upgrade(dsn: str, *, first: Work | None = None, then: Work | None = No
     return before
 
 
-async def others(connection: asyncpg.Connection) -> list[str]:
+async def others(connection: Connection) -> list[str]:
     """Who else is connected to this database, as names an operator recognises."""
     rows = await connection.fetch(
         """
