@@ -196,26 +196,30 @@ class TestListening:
             assert (await asking).json() == "done"
         await asyncio.wait([serving])
 
-    async def test_it_leaves_signals_to_whoever_started_it(self, client: httpx.AsyncClient) -> None:
+    async def test_it_leaves_signals_to_whoever_started_it(self, database: Database) -> None:
         """`serve` hands accounts over at SIGTERM; the web floor must not take the signal away."""
         before = signal.getsignal(signal.SIGTERM), signal.getsignal(signal.SIGINT)
-        await client.get("/health")
-        assert (signal.getsignal(signal.SIGTERM), signal.getsignal(signal.SIGINT)) == before
+        async with answering(make_app(database)) as client:
+            await client.get("/health")
+            assert (signal.getsignal(signal.SIGTERM), signal.getsignal(signal.SIGINT)) == before
 
 
 class TestCommand:
-    def test_it_serves_until_told_to_end(self, tmp_path: Path, test_folder: Path) -> None:
-        """`tidegate web` says where it answers, answers there, and ends with 0 at SIGTERM."""
-        home = make_home(test_folder / "web")
+    @pytest.mark.parametrize(("told", "code"), [(signal.SIGTERM, 0), (signal.SIGINT, 130)])
+    def test_it_serves_until_told_to_end(
+        self, told: signal.Signals, code: int, tmp_path: Path, test_folder: Path
+    ) -> None:
+        """`tidegate web` says where it answers, answers there, and ends quietly: 0 at SIGTERM, 130 at Ctrl-C."""
+        home = make_home(test_folder / f"web-{told.name}")
         variables = environment(home, TIDEGATE_WEB_PORT="0")
         with subprocess.Popen([TIDEGATE, "web"], cwd=tmp_path, env=variables, stderr=subprocess.PIPE, text=True) as web:
             assert web.stderr is not None
             lines = iter(web.stderr.readline, "")
             address = next(found[0] for line in lines if (found := re.search(r"http://127\.0\.0\.1:\d+", line)))
             assert httpx.get(f"{address}/health", trust_env=False).json()["status"] == "ok"
-            web.send_signal(signal.SIGTERM)
-            assert web.wait(timeout=30) == 0
-            assert "Traceback" not in web.stderr.read()
+            web.send_signal(told)
+            assert web.wait(timeout=30) == code
+            assert web.stderr.read() == ""
 
     def test_a_port_in_use_starts_nothing(self, tmp_path: Path) -> None:
         """Exit code 2 with the sentence, and no database was made in the data folder."""
