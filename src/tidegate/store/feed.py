@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -148,8 +148,8 @@ async def lag(connection: Connection) -> timedelta:
     return span
 
 
-async def follow(database: Database, after: Cursor = START, *, page: int = 500) -> AsyncIterator[Event]:
-    """Every event after *after*, as soon as it can be told, without end.
+async def follow(database: Database, after: Cursor = START, *, page: int = 500) -> AsyncGenerator[Event, None]:
+    """Every event after *after*, as soon as it can be told, without end; close it with ``contextlib.aclosing``.
 
     Hears the bell, and polls every second besides. While the database is away it tries again and again, and then
     goes on where it was: the place is kept here, so nothing is lost or told twice.
