@@ -6,15 +6,11 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Protocol
 
-import structlog
-
 from tidegate.store import calls, pace, waits
 from tidegate.store.database import Connection, Database
 
 _LOCK = 0x7467_6B70  # "tgkp": one sweep at a time
 _BATCH = 2_000
-
-_log = structlog.get_logger(__name__)
 
 
 class Prune(Protocol):
@@ -48,8 +44,6 @@ async def sweep(database: Database, keep: Retention) -> dict[str, int]:
             removed[kind] = count
         if not alone:
             break
-    if removed:
-        _log.info("old rows were removed", **removed)
     return removed
 
 
