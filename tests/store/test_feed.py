@@ -7,6 +7,7 @@ until an event is told instead of demanding it at once.
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import AsyncIterator, Callable
 from contextlib import aclosing, asynccontextmanager, suppress
 from datetime import timedelta
@@ -15,6 +16,7 @@ import asyncpg
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from prometheus_client import REGISTRY
 
 from tidegate.errors import BadInput
 from tidegate.store import feed
@@ -124,6 +126,17 @@ async def test_nothing_waiting_is_no_lag(database: Database) -> None:
     await told(database, 1)
     async with database.pool.acquire() as connection:
         assert await feed.lag(connection) == timedelta()
+
+
+async def test_the_lag_is_a_metric_and_no_number_when_nobody_can_tell(database: Database) -> None:
+    """An operator's alarm must not read zero while the database is away."""
+    await feed.measure_lag(database)
+    assert REGISTRY.get_sample_value("tidegate_feed_lag_seconds") == 0
+    await database.close()
+    await feed.measure_lag(database)
+    measured = REGISTRY.get_sample_value("tidegate_feed_lag_seconds")
+    assert measured is not None
+    assert math.isnan(measured)
 
 
 async def test_pages_join_without_gap_or_overlap(database: Database) -> None:

@@ -8,6 +8,7 @@ of transactions older than every one still running, in the order (transaction, n
 from __future__ import annotations
 
 import asyncio
+import math
 import re
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import asynccontextmanager
@@ -133,7 +134,7 @@ async def latest(connection: Connection) -> Cursor:
 
 
 async def lag(connection: Connection) -> timedelta:
-    """How long the oldest event that readers may not see yet has been waiting; also set as a metric."""
+    """How long the oldest event that readers may not see yet has been waiting."""
     waiting: timedelta | None = await connection.fetchval(
         """
         SELECT clock_now() - at
@@ -143,9 +144,16 @@ async def lag(connection: Connection) -> timedelta:
         LIMIT 1
         """
     )
-    span = max(waiting or timedelta(), timedelta())
-    _LAG.set(span.total_seconds())
-    return span
+    return max(waiting or timedelta(), timedelta())
+
+
+async def measure_lag(database: Database, *, within: timedelta = timedelta(seconds=2)) -> None:
+    """Set the metric, to "not a number" when the database does not answer in time."""
+    try:
+        async with asyncio.timeout(within.total_seconds()), database.pool.acquire() as connection:
+            _LAG.set((await lag(connection)).total_seconds())
+    except _AWAY:
+        _LAG.set(math.nan)
 
 
 async def follow(database: Database, after: Cursor = START, *, page: int = 500) -> AsyncGenerator[Event, None]:

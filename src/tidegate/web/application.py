@@ -12,6 +12,7 @@ from starlette.exceptions import HTTPException
 
 from tidegate import __version__
 from tidegate.store.database import Database
+from tidegate.store.feed import measure_lag
 from tidegate.web.health import Health, look
 from tidegate.web.pool import PoolUse
 
@@ -33,6 +34,7 @@ def make_app(database: Database) -> FastAPI:
 
     @app.get("/metrics")
     async def metrics() -> Response:
+        await measure_lag(database)
         return Response(generate_latest(REGISTRY) + generate_latest(of_this_app), media_type=CONTENT_TYPE_LATEST)
 
     return app
