@@ -76,4 +76,4 @@ class Bell:
             async with asyncio.timeout(_GIVE_UP_AFTER):
                 await self._pool.execute(f"NOTIFY {CHANNEL}")
         except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError) as problem:  # TimeoutError is an OSError
-            _log.debug("the feed's bell was not heard; readers find the news at their next poll", problem=str(problem))
+            _log.debug("feed.bell_not_sent", next="readers poll", problem=str(problem) or type(problem).__name__)

@@ -178,7 +178,7 @@ async def follow(database: Database, after: Cursor = START, *, page: int = 500) 
         except _AWAY as problem:
             pause = _PAUSES[min(failures, len(_PAUSES) - 1)]
             failures += 1
-            _log.warning("the feed cannot reach the database and tries again", pause=pause, problem=str(problem))
+            _log.warning("feed.database_away", next_try_in=pause, problem=str(problem) or type(problem).__name__)
             await asyncio.sleep(pause)
 
 
