@@ -71,6 +71,10 @@ class OwnServer:
         url = f"postgresql://tidegate@/postgres?host={self._data}&port={port}"
         self.address = Address(url=url, direct=url)
 
+    def restart(self) -> None:
+        """As after a crash: every session ends in the middle of whatever it did."""
+        self._run("pg_ctl", "restart", "-D", str(self._data), "-m", "immediate", "-w", "-l", str(self._data / "log"))
+
     def leave(self) -> None:
         self._run("pg_ctl", "stop", "-D", str(self._data), "-m", "immediate", "-w")
         shutil.rmtree(self._home)

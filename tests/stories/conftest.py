@@ -6,21 +6,24 @@ import asyncio
 import os
 import signal
 from collections import Counter
-from collections.abc import AsyncIterator, Callable
-from datetime import timedelta
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager
 from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 
 import asyncpg
 import pytest
+from tests.servers import OwnServer
 
 from tidegate.app import allowance_of
 from tidegate.clock import SystemClock
-from tidegate.loopback.counting import CountingPlatform
+from tidegate.loopback.counting import CountingPlatform, Session
 from tidegate.loopback.fleet import Orders, Task, keep_looking, start
 from tidegate.settings import Settings
 from tidegate.store import accounts, pace
 from tidegate.store.database import Address, Database
+from tidegate.store.programs import wheel_programs
+from tidegate.store.upgrade import upgrade
 from tidegate.words import Platform, Standing
 
 
@@ -43,7 +46,8 @@ class World:
                 await pace.set_pace(connection, added, allowance_of(Settings(), platform, Standing.NORMAL))
 
     def start_worker(self, name: str, task: Task = keep_looking, **orders: object) -> ForkServerProcess:
-        process = start(Orders(self.address.direct, self._at, self._home, name, task, **orders))
+        told = {"database": self.address.direct, "platform": self._at, "home": self._home, "name": name, "task": task}
+        process = start(Orders(**(told | orders)))
         self.workers[name] = process
         return process
 
@@ -58,6 +62,18 @@ class World:
             "SELECT w.name, count(*) FROM accounts a JOIN workers w ON w.number = a.owner WHERE w.ended_at IS NULL GROUP BY 1"
         )
         return Counter({row["name"]: row["count"] for row in rows})
+
+    def overlaps(self, *, frozen: str = "") -> list[tuple[Session, Session]]:
+        """Connections of one account from two processes at one time, but for those of the worker *frozen*."""
+        pid = str(self.workers[frozen].pid) if frozen else ""
+        found, last = [], {}
+        for session in self.platform.record.sessions:
+            before: Session | None = last.get(session.account)
+            if before and before.process not in (session.process, pid):
+                if before.closed_at is None or before.closed_at > session.opened_at:
+                    found.append((before, session))
+            last[session.account] = session
+        return found
 
     def called_by(self, since: float) -> dict[str, set[str]]:
         """Which accounts each process called for since then, by the platform's record."""
@@ -103,10 +119,34 @@ class World:
             process.join()
 
 
+@asynccontextmanager
+async def made(address: Address, database: Database, home: Path) -> AsyncIterator[World]:
+    platform = CountingPlatform(SystemClock())
+    world = World(address, database, platform, await platform.start(), home)
+    yield world
+    world.end_workers()
+    await platform.close()
+
+
 @pytest.fixture
 async def world(address: Address, database: Database, test_folder: Path) -> AsyncIterator[World]:
-    platform = CountingPlatform(SystemClock())
-    made = World(address, database, platform, await platform.start(), test_folder / "home")
-    yield made
-    made.end_workers()
-    await platform.close()
+    async with made(address, database, test_folder / "home") as world:
+        yield world
+
+
+@pytest.fixture
+def own_server(test_folder: Path) -> Iterator[OwnServer]:
+    """A server of the test's own, to be restarted."""
+    server = OwnServer(test_folder / f"own-{os.getpid()}", wheel_programs())
+    yield server
+    server.leave()
+
+
+@pytest.fixture
+async def own_world(own_server: OwnServer, test_folder: Path) -> AsyncIterator[World]:
+    """The world on a server of the test's own."""
+    await upgrade(own_server.address.direct)
+    database = await Database.open(own_server.address)
+    async with made(own_server.address, database, test_folder / "home") as world:
+        yield world
+    await database.close()

@@ -25,6 +25,7 @@ class Lane:
 
     A read is repeated here while that can help. A send is made once: what is raised says whether it was handed over.
     ``NotOurs`` means that this worker may not call now; the lane can be used again when the claim is renewed.
+    ``claim()`` is what the store asks for when something learned through this lane is written.
     """
 
     def __init__(
@@ -40,6 +41,7 @@ class Lane:
         sends: SendLimits = CAREFUL,
     ) -> None:
         self.account = account
+        self.claim = claim
         self._clock = clock
         self._road = Road(account, client, claim=claim, database=database, ledger=ledger, clock=clock, sends=sends)
         self._gates = client if isinstance(client, Gates) else None

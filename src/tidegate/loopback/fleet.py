@@ -18,12 +18,13 @@ from uuid import uuid4
 
 from pydantic import SecretStr
 
+from tidegate import logs
 from tidegate.app import House, open_house, run_worker
 from tidegate.clock import SystemClock
 from tidegate.lanes import Lane
 from tidegate.loopback.client import counting_opener
 from tidegate.port import ChannelId, SendKey
-from tidegate.settings import Settings
+from tidegate.settings import LogLevel, Settings
 from tidegate.words import Platform
 
 _START = multiprocessing.get_context("forkserver")
@@ -67,6 +68,7 @@ def start(orders: Orders) -> ForkServerProcess:
 
 
 def _worker(orders: Orders) -> None:
+    logs.set_up(LogLevel.ERROR)  # what happens to these workers is meant to
     asyncio.run(_work(orders))
 
 
