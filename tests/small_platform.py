@@ -28,6 +28,7 @@ class SmallPlatform:
     clock: Clock
     received: list[Received] = field(default_factory=list)
     answers: list[BaseException | Callable[[], Awaitable[None]] | None] = field(default_factory=list)
+    arrived: asyncio.Event = field(default_factory=asyncio.Event)
     most_at_once: int = 0
     closed: bool = False
     _at_once: int = 0
@@ -57,6 +58,7 @@ class SmallPlatform:
 
     async def _take(self, method: str, channel: ChannelId | None) -> None:
         self.received.append(Received(method, channel, self.clock.now(), self.clock.ticks()))
+        self.arrived.set()
         self._at_once += 1
         self.most_at_once = max(self.most_at_once, self._at_once)
         try:
