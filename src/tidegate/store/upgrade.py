@@ -35,7 +35,7 @@ async def prepare(address: Address, *, embedded: bool) -> None:
         require_current(at)
 
 
-async def version(connection: asyncpg.Connection) -> str | None:
+async def version(connection: Connection) -> str | None:
     """The step the database is at; None for an empty one."""
     if await connection.fetchval("SELECT to_regclass('alembic_version')") is None:
         return None
