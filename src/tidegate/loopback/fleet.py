@@ -45,6 +45,7 @@ class Orders:
     time_out: timedelta = timedelta(seconds=3)
     telegram_silent_takeover_for: timedelta = timedelta(minutes=10)
     seats: int = 1_000
+    max_send_per_minute: int = 40
 
 
 async def keep_looking(house: House, lane: Lane) -> None:
@@ -84,6 +85,7 @@ async def _work(orders: Orders) -> None:
         time_out=orders.time_out,
         telegram_silent_takeover_for=orders.telegram_silent_takeover_for,
         seats=orders.seats,
+        max_send_per_minute=orders.max_send_per_minute,
         telegram_reads_per_second=100,
     )
     opener = counting_opener(orders.platform)
