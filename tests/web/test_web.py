@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import re
 import signal
 import socket
@@ -49,7 +50,8 @@ async def client(database: Database) -> AsyncIterator[httpx.AsyncClient]:
 
 class TestHealth:
     async def test_a_house_in_order_says_so(self, client: httpx.AsyncClient, database: Database) -> None:
-        """200 with version, schema, database, and how many workers and accounts there are."""
+        """200 with version, schema, database, and how many workers and accounts there are; HEAD for load balancers."""
+        assert (await client.head("/health")).status_code == 200
         await database.pool.execute("INSERT INTO accounts (name, platform) VALUES ('a', 'telegram'), ('b', 'discord')")
         answer = await client.get("/health")
         assert answer.status_code == 200
@@ -84,6 +86,18 @@ class TestHealth:
             "status": "unwell", "version": __version__, "problem": "The database did not answer within 2 s."
         }  # fmt: skip
         assert (await client.get("/health")).status_code == 200
+
+    async def test_a_frozen_database_is_503_all_the_same(self, client: httpx.AsyncClient, database: Database) -> None:
+        """A server process that reacts to nothing, not even to a cancelled query, does not hold the answer."""
+        async with database.pool.acquire() as connection:
+            process = connection.get_server_pid()
+        os.kill(process, signal.SIGSTOP)
+        try:
+            answer = await client.get("/health")
+        finally:
+            os.kill(process, signal.SIGCONT)
+        assert answer.status_code == 503
+        assert answer.json()["problem"] == "The database did not answer within 2 s."
 
     async def test_a_database_that_refuses_is_503_with_a_sentence(
         self, client: httpx.AsyncClient, database: Database

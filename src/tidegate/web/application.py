@@ -26,7 +26,7 @@ def make_app(database: Database) -> FastAPI:
     of_this_app = CollectorRegistry()
     of_this_app.register(PoolUse(database.pool))
 
-    @app.get("/health")
+    @app.api_route("/health", methods=["GET", "HEAD"])
     async def health() -> Response:
         found = await look(database)
         status = HTTPStatus.OK if isinstance(found, Health) else HTTPStatus.SERVICE_UNAVAILABLE

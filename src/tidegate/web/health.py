@@ -42,10 +42,10 @@ class Unwell:
 
 
 async def look(database: Database, patience: timedelta = PATIENCE) -> Health | Unwell:
-    """Ask the database; it has *patience* to answer in all."""
+    """Ask the database; it has *patience* to answer, and as long again to let go of the question."""
     try:
         async with asyncio.timeout(patience.total_seconds()):
-            return await _ask(database)
+            return await _ask(database, patience)
     except TimeoutError:
         return Unwell(f"The database did not answer within {patience.total_seconds():g} s.")
     except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError) as problem:
@@ -54,8 +54,9 @@ async def look(database: Database, patience: timedelta = PATIENCE) -> Health | U
         return Unwell(str(problem))
 
 
-async def _ask(database: Database) -> Health:
-    async with database.pool.acquire() as connection:
+async def _ask(database: Database, patience: timedelta) -> Health:
+    # The pool also waits that long, and no longer, for a connection that does not react to being given back.
+    async with database.pool.acquire(timeout=patience.total_seconds()) as connection:
         schema = await upgrade.version(connection)
         upgrade.require_current(schema)
         return Health(
