@@ -46,8 +46,15 @@ async def test_the_ledger_equals_the_platforms_own_count(town: Town, lane: Lane,
 async def test_reads_in_flight_are_limited(town: Town, account: Account, platform: SmallPlatform) -> None:
     """At most so many at once, however many are asked for."""
     lane = await town.lane(account, platform, reads=ReadLimits(per_second=1_000, at_once=3))
-    await town.after(1, asyncio.gather(*(page(lane) for _ in range(20))))
-    assert platform.count("page") == 20
+    town.opened.clear()  # calls stay in flight here while time goes on
+    release = asyncio.Event()
+    platform.answers = [release.wait] * 20  # type: ignore[list-item]
+    reading = asyncio.gather(*(page(lane) for _ in range(20)))
+    await town.clock.advance(timedelta(seconds=1))
+    assert platform.count("page") == 3
+    release.set()
+    await town.clock.advance(timedelta(seconds=1))
+    await reading
     assert platform.most_at_once == 3
 
 

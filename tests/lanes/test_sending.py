@@ -103,11 +103,11 @@ async def test_a_clock_that_goes_back(town: Town, lane: Lane, platform: SmallPla
 
 async def test_a_clock_that_jumps_ahead(town: Town, lane: Lane, platform: SmallPlatform) -> None:
     """A database clock that jumps an hour ahead between any two sends brings them no closer together."""
-    sending = asyncio.create_task(send_all(lane, spread(8)))
-    for _ in range(40):
-        await town.clock.advance(timedelta(seconds=0.4))
+    for _ in range(6):
+        sending = asyncio.create_task(lane.send(ONE, "hello", key=text()))
         await town.clock.set_wall(town.clock.now() + HOUR)
-    assert sending.done()
+        while not sending.done():
+            await town.clock.advance(timedelta(seconds=0.4))
     assert min(gaps(platform.times())) >= GAP - JITTER
 
 
