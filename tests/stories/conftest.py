@@ -13,8 +13,8 @@ from pathlib import Path
 
 import asyncpg
 import pytest
-from tests.servers import OwnServer
 
+from tests.servers import OwnServer
 from tidegate.app import allowance_of
 from tidegate.clock import SystemClock
 from tidegate.loopback.counting import CountingPlatform, Session
@@ -59,7 +59,12 @@ class World:
     async def spread(self) -> Counter[str]:
         """How many accounts each living worker has, by the database."""
         rows = await self.database.pool.fetch(
-            "SELECT w.name, count(*) FROM accounts a JOIN workers w ON w.number = a.owner WHERE w.ended_at IS NULL GROUP BY 1"
+            """
+            SELECT w.name, count(*)
+            FROM accounts a JOIN workers w ON w.number = a.owner
+            WHERE w.ended_at IS NULL
+            GROUP BY 1
+            """
         )
         return Counter({row["name"]: row["count"] for row in rows})
 
@@ -69,9 +74,8 @@ class World:
         found, last = [], {}
         for session in self.platform.record.sessions:
             before: Session | None = last.get(session.account)
-            if before and before.process not in (session.process, pid):
-                if before.closed_at is None or before.closed_at > session.opened_at:
-                    found.append((before, session))
+            if before and before.process not in (session.process, pid) and before.overlaps(session):
+                found.append((before, session))
             last[session.account] = session
         return found
 
@@ -85,7 +89,7 @@ class World:
         return found
 
     async def until(self, what: str, condition: Callable[[], object], *, within: float = 30.0) -> None:
-        """Wait for a condition of the world, which may be a coroutine function; fails with *what* when it does not come."""
+        """Wait for a condition, which may be a coroutine function; fails with *what* when it does not come."""
         try:
             async with asyncio.timeout(within):
                 while True:

@@ -7,10 +7,10 @@ import os
 import random
 import signal
 from collections.abc import Sequence
+from itertools import pairwise
 
 from tests.stories.conftest import World
 from tests.stories.sending import TABLE, keep_claiming_and_sending
-
 from tidegate.rules.pacing import Pace
 
 RATE = 60
@@ -57,9 +57,9 @@ async def test_no_kill_brings_a_send_forward(world: World) -> None:
 
     pace = Pace(RATE)
     claims = [row["at"].timestamp() for row in await _charged(world)]
-    gaps = [later - earlier for earlier, later in zip(claims, claims[1:], strict=False)]
+    gaps = [later - earlier for earlier, later in pairwise(claims)]
     assert min(gaps) >= pace.interval.total_seconds() - 1e-6
-    # What is claimed arrives within the slack, so n intervals less the slack hold n at the receiver; 60 s hold the rate.
+    # What is claimed arrives within the slack, so n intervals less the slack hold n at the receiver.
     received = [sent.at for sent in world.platform.record.sends]
     for count in range(1, RATE + 1):
         span = (count * pace.interval - pace.slack).total_seconds()

@@ -6,9 +6,9 @@ import signal
 from datetime import timedelta
 
 import pytest
+
 from tests.stories.conftest import World
 from tests.stories.freezing import STATES, task
-
 from tidegate.clock import SystemClock
 from tidegate.words import Platform
 

@@ -58,7 +58,7 @@ async def test_a_restart_of_the_database_moves_nobody(own_world: World, own_serv
 
 
 async def test_a_lost_session_moves_nobody(world: World) -> None:
-    """A connection to the database that breaks is not a death: the worker comes back before anyone takes its accounts."""
+    """A broken connection to the database is not a death: the worker is back before anyone takes its accounts."""
     await world.add_accounts(20)
     for name in "ab":
         world.start_worker(name)

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from tidegate import __version__
-from tidegate.cli import db, feed, settings, web
+from tidegate.cli import account, db, feed, loopback, settings, web, worker
 from tidegate.cli.failures import as_sentences
 
 app = typer.Typer(
@@ -42,10 +42,14 @@ def _print_version(*, on: bool) -> None:
 
 
 # One line a command; a noun with several commands is a Typer of its own: app.add_typer(noun.app, name="noun").
+app.command("serve")(worker.serve)
+app.command("worker")(worker.worker)
+app.add_typer(account.app, name="account")
 app.command("settings")(settings.show)
 app.add_typer(db.app, name="db")
 app.command("feed")(feed.show)
 app.command("web")(web.web)
+app.command("loopback")(loopback.loopback)
 
 
 def main() -> None:

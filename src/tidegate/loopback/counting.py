@@ -25,6 +25,9 @@ class Session:
     opened_at: float
     closed_at: float | None = None
 
+    def overlaps(self, later: Session) -> bool:
+        return self.closed_at is None or self.closed_at > later.opened_at
+
 
 @dataclass(frozen=True, slots=True)
 class Call:
