@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from tidegate import __version__
-from tidegate.cli import account, db, feed, loopback, settings, web, worker
+from tidegate.cli import account, calls, db, feed, loopback, settings, web, worker
 from tidegate.cli.failures import as_sentences
 
 app = typer.Typer(
@@ -48,6 +48,7 @@ app.add_typer(account.app, name="account")
 app.command("settings")(settings.show)
 app.add_typer(db.app, name="db")
 app.command("feed")(feed.show)
+app.command("calls")(calls.show)
 app.command("web")(web.web)
 app.command("loopback")(loopback.loopback)
 
