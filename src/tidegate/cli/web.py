@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import signal
 
 from tidegate.cli import shell
 
@@ -19,16 +18,14 @@ async def _web() -> None:
     from tidegate.web import listen, make_app, serve_web
 
     settings = shell.settings()
-    with listen(settings.web_host, settings.web_port) as listener:
-        async with shell.house(settings) as house, asyncio.TaskGroup() as group:
-            told_to_end = asyncio.Event()
-            asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, told_to_end.set)
+    with listen(settings.web_host, settings.web_port) as listener:  # first of all: a port in use starts nothing
+        async with shell.told_to_end() as end, shell.house(settings) as house, asyncio.TaskGroup() as group:
             tasks = [
                 group.create_task(serve_web(make_app(house.database), listener)),
                 group.create_task(watch(SystemClock())),
             ]
             host, port = listener.getsockname()[:2]
             shell.say(f"The web floor answers on http://{host}:{port}; Ctrl-C ends it.")
-            await told_to_end.wait()
+            await end.wait()
             for task in tasks:
                 task.cancel()
