@@ -9,8 +9,8 @@ import signal
 from collections.abc import Sequence
 from itertools import pairwise
 
-from tests.stories.conftest import World
 from tests.stories.sending import TABLE, keep_claiming_and_sending
+from tidegate.loopback.world import World
 from tidegate.rules.pacing import Pace
 
 RATE = 60
@@ -50,7 +50,7 @@ async def test_no_kill_brings_a_send_forward(world: World) -> None:
             await claimed.wait()
         await asyncio.sleep(dice.choice([dice.uniform(0, 0.01), dice.uniform(0, 3)]))  # when the blow falls
         owner = await _owner(world)
-        world.signal(owner, signal.SIGKILL)
+        world.strike(owner, signal.SIGKILL)
         world.start_worker(names[number + 2], keep_claiming_and_sending, max_send_per_minute=RATE)
     world.end_workers()
     await ear.close()

@@ -7,9 +7,9 @@ from datetime import timedelta
 
 import pytest
 
-from tests.stories.conftest import World
 from tests.stories.freezing import STATES, task
 from tidegate.clock import SystemClock
+from tidegate.loopback.world import World
 from tidegate.words import Platform
 
 
@@ -22,12 +22,12 @@ async def test_its_accounts_are_served_elsewhere_and_it_makes_no_further_call(wo
     world.start_worker("frozen", task(state))
     await world.until("the worker is in its state", lambda: _stands(world))
 
-    world.signal("frozen", signal.SIGSTOP)
+    world.strike("frozen", signal.SIGSTOP)
     await blocker.execute("COMMIT")
     world.start_worker("next")
     await world.until_all_called(20, besides="frozen")
 
-    world.signal("frozen", signal.SIGCONT)
+    world.strike("frozen", signal.SIGCONT)
     await world.until_spread(10, 10)  # it came back as a worker like any other
     frozen, since = str(world.workers["frozen"].pid), SystemClock().ticks()
     await world.until("it calls for its new share", lambda: len(world.called_by(since).get(frozen, ())) >= 9)
@@ -49,7 +49,7 @@ async def test_a_silent_owner_keeps_its_telegram_sign_in_longer(world: World) ->
     world.start_worker("frozen")
     await world.until_spread(8)
     await world.until_all_called(8)
-    world.signal("frozen", signal.SIGSTOP)
+    world.strike("frozen", signal.SIGSTOP)
     world.start_worker("next")
     since = SystemClock().ticks()
     await world.until("Discord accounts move", lambda: len(_served(world, since)) >= 4)
@@ -63,7 +63,7 @@ async def test_a_dead_owner_loses_its_telegram_sign_in_at_once(world: World) -> 
     world.start_worker("killed")
     await world.until_spread(4)
     await world.until_all_called(4)
-    world.signal("killed", signal.SIGKILL)
+    world.strike("killed", signal.SIGKILL)
     world.start_worker("next")
     await world.until_all_called(4, besides="killed")
 
@@ -74,7 +74,7 @@ async def test_the_longer_time_out_ends_too(world: World) -> None:
     orders = {"telegram_silent_takeover_for": timedelta(seconds=6)}
     world.start_worker("frozen", **orders)
     await world.until_spread(2)
-    world.signal("frozen", signal.SIGSTOP)
+    world.strike("frozen", signal.SIGSTOP)
     world.start_worker("next", **orders)
     await world.until_all_called(2, besides="frozen")
     assert world.platform.record.stale_calls() == []

@@ -7,8 +7,8 @@ import signal
 from pathlib import Path
 
 from tests.servers import OwnServer
-from tests.stories.conftest import World
 from tests.stories.wire import Wire
+from tidegate.loopback.world import World
 
 
 async def test_accounts_spread_and_move_when_workers_come_and_go(world: World) -> None:
@@ -19,21 +19,21 @@ async def test_accounts_spread_and_move_when_workers_come_and_go(world: World) -
     await world.until_spread(100, 100, 100)
     await world.until_all_called(300)
 
-    world.signal("a", signal.SIGKILL)
+    world.strike("a", signal.SIGKILL)
     await world.until_spread(150, 150)
     await world.until_all_called(300, besides="a")
 
     world.start_worker("d")
     await world.until_spread(100, 100, 100)
 
-    world.signal("b", signal.SIGTERM)
+    world.strike("b", signal.SIGTERM)
     await world.until_spread(150, 150)
     await world.until_all_called(300, besides="b")
     assert world.overlaps() == []
 
-    world.signal("c", signal.SIGSTOP)
+    world.strike("c", signal.SIGSTOP)
     await world.until_all_called(300, besides="c")
-    world.signal("c", signal.SIGCONT)
+    world.strike("c", signal.SIGCONT)
     await world.until_spread(150, 150)
     await world.until_all_called(300)
     assert world.overlaps(frozen="c") == []

@@ -52,7 +52,7 @@ class Pulse:
 
     @property
     def every(self) -> timedelta:
-        return min(timedelta(seconds=1), self._who.time_out / 6)
+        return min(timedelta(seconds=0.5), self._who.time_out / 6)
 
     @property
     def calls_until(self) -> float:

@@ -25,6 +25,9 @@ from tidegate.words import AccountId, CommandId, Platform, WorkerNumber
 
 log = structlog.get_logger()
 
+BITE = 10_000
+"""The most accounts a worker takes in one round."""
+
 Handler = Callable[[Serving, dict[str, Any]], Awaitable[Any]]
 """Does what a command asks of a served account; what it returns is the command's result, as JSON."""
 
@@ -88,6 +91,7 @@ class Worker:
             await self._until_woken(self._pulse.every)
 
     async def _round(self) -> None:
+        self._wake.clear()
         await self._pulse.steady()
         number = self._pulse.number
         assert number is not None
@@ -103,7 +107,11 @@ class Worker:
             if ours != len(self._serving):
                 self._reconcile(await accounts.owned(connection, number))
             if ours < share:
-                self._start(await accounts.take(connection, number, share - ours, self._patience))
+                # In bites, so that workers which start together share from the beginning instead of handing over.
+                taken = await accounts.take(connection, number, min(share - ours, BITE), self._patience)
+                self._start(taken)
+                if len(taken) == BITE:
+                    self._wake.set()
         if len(self._serving) > share:
             await self._give_up(list(self._serving.values())[share:])
         await self._obey()
@@ -228,7 +236,6 @@ class Worker:
             await asyncio.wait([sleeping, waking], return_when=asyncio.FIRST_COMPLETED)
         finally:
             await _cancel([sleeping, waking])
-        self._wake.clear()
 
     async def _obey(self) -> None:
         assert self._pulse.number is not None

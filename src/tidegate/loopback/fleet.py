@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from multiprocessing.context import ForkServerProcess
 from pathlib import Path
+from typing import NoReturn
 from uuid import uuid4
 
 from pydantic import SecretStr
@@ -23,9 +24,9 @@ from tidegate.app import House, open_house, run_worker
 from tidegate.clock import SystemClock
 from tidegate.lanes import Lane
 from tidegate.loopback.client import counting_opener
-from tidegate.port import ChannelId, SendKey
+from tidegate.port import ChannelId, NoteConnect, SendKey, Vault
 from tidegate.settings import LogLevel, Settings
-from tidegate.words import Platform
+from tidegate.words import Account, Platform
 
 _START = multiprocessing.get_context("forkserver")
 _START.set_forkserver_preload(["tidegate.loopback.fleet"])
@@ -35,7 +36,10 @@ Task = Callable[[House, Lane], Awaitable[None]]
 
 @dataclass(frozen=True, slots=True)
 class Orders:
-    """What a worker of the fleet is told: where the database and the platform are, and what to do for each account."""
+    """What a worker of the fleet is told: where the database and the platform are, and what to do for each account.
+
+    Without a platform it owns accounts and never gets to connect them.
+    """
 
     database: str
     platform: str
@@ -73,6 +77,11 @@ def _worker(orders: Orders) -> None:
     asyncio.run(_work(orders))
 
 
+async def _never(account: Account, vault: Vault, note_connect: NoteConnect) -> NoReturn:
+    await asyncio.get_running_loop().create_future()
+    raise AssertionError("nobody sets this future")
+
+
 async def _work(orders: Orders) -> None:
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
@@ -88,7 +97,7 @@ async def _work(orders: Orders) -> None:
         max_send_per_minute=orders.max_send_per_minute,
         telegram_reads_per_second=100,
     )
-    opener = counting_opener(orders.platform)
+    opener = counting_opener(orders.platform) if orders.platform else _never
     async with open_house(settings) as house:
         await run_worker(
             house,

@@ -53,7 +53,7 @@ class Database:
             how = {"server_settings": {"application_name": name, "idle_in_transaction_session_timeout": "60s"}}
         with explained(address.url):
             pool = await asyncpg.create_pool(
-                address.url, min_size=1, max_size=connections, init=_prepare, timeout=PATIENCE, **how
+                address.url, min_size=0, max_size=connections, init=_prepare, timeout=PATIENCE, **how
             )
         try:
             require_supported(int(await pool.fetchval("SHOW server_version_num")))

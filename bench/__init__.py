@@ -1,0 +1,1 @@
+"""One file a claim; every result is a ratio against a baseline measured in the same run."""
