@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import math
+import os
+import signal
 from collections.abc import AsyncIterator, Callable
 from contextlib import aclosing, asynccontextmanager, suppress
 from datetime import timedelta
@@ -269,6 +271,23 @@ async def test_a_follower_that_went_deaf_listens_again(
         await control.close()
 
 
+async def test_a_follower_leaves_a_session_that_stopped_answering(
+    database: Database, address: Address, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A frozen server process, or a network that swallows everything, never says no: after a while another is asked."""
+    monkeypatch.setattr(feed, "_ANSWER_WITHIN", 0.5)
+    async with another_process(address) as other, aclosing(feed.follow(database)) as following:
+        await record(other, "first")
+        assert (await _next(following, other)).subject == "first"
+        frozen: int = await database.pool.fetchval("SELECT pg_backend_pid()")
+        os.kill(frozen, signal.SIGSTOP)
+        try:
+            await record(other, "second")
+            assert (await _next(following, other)).subject == "second"
+        finally:
+            os.kill(frozen, signal.SIGCONT)
+
+
 async def _end_sessions(control: asyncpg.Connection, address: Address, *, named: str) -> None:
     ended = await control.fetch(
         """
@@ -307,6 +326,22 @@ async def test_a_process_that_ends_is_still_heard(database: Database, address: A
         async with another_process(address) as command:
             await record(command, "first")
             await record(command, "second")
+        assert await heard() >= 1
+
+
+async def test_a_bell_that_gets_no_answer_gives_up(database: Database, address: Address) -> None:
+    """A frozen server process must not keep a process from ringing again, nor from ending."""
+    async with _notifications(address) as heard:
+        frozen: int = await database.pool.fetchval("SELECT pg_backend_pid()")
+        os.kill(frozen, signal.SIGSTOP)
+        try:
+            database.bell.ring()
+            async with asyncio.timeout(PATIENCE):
+                await database.bell.close()
+        finally:
+            os.kill(frozen, signal.SIGCONT)
+        database.bell.ring()
+        await database.bell.close()
         assert await heard() >= 1
 
 

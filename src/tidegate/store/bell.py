@@ -73,7 +73,7 @@ class Bell:
 
     async def _notify(self) -> None:
         try:
-            async with asyncio.timeout(_GIVE_UP_AFTER):
-                await self._pool.execute(f"NOTIFY {CHANNEL}")
+            async with asyncio.timeout(_GIVE_UP_AFTER), self._pool.acquire(timeout=_GIVE_UP_AFTER) as connection:
+                await connection.execute(f"NOTIFY {CHANNEL}")
         except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError) as problem:  # TimeoutError is an OSError
             _log.debug("feed.bell_not_sent", next="readers poll", problem=str(problem) or type(problem).__name__)

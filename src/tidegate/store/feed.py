@@ -150,7 +150,8 @@ async def lag(connection: Connection) -> timedelta:
 async def measure_lag(database: Database, *, within: timedelta = timedelta(seconds=2)) -> None:
     """Set the metric, to "not a number" when the database does not answer in time."""
     try:
-        async with asyncio.timeout(within.total_seconds()), database.pool.acquire() as connection:
+        seconds = within.total_seconds()
+        async with asyncio.timeout(seconds), database.pool.acquire(timeout=seconds) as connection:
             _LAG.set((await lag(connection)).total_seconds())
     except _AWAY:
         _LAG.set(math.nan)
@@ -211,7 +212,8 @@ async def _hearing(database: Database) -> AsyncIterator[_Ear]:
 
 async def _read_in_time(database: Database, after: Cursor, limit: int) -> list[Event]:
     """Read, or fail when a server that was cut off does not even say no."""
-    async with asyncio.timeout(_ANSWER_WITHIN), database.pool.acquire() as connection:
+    # The pool gives a connection that does not let go of the question the same time again, and then drops it.
+    async with asyncio.timeout(_ANSWER_WITHIN), database.pool.acquire(timeout=_ANSWER_WITHIN) as connection:
         return await read(connection, after, limit)
 
 
