@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from tidegate import __version__
-from tidegate.cli import account, calls, db, feed, loopback, settings, web, worker
+from tidegate.cli import account, calls, db, demo, feed, loopback, settings, web, worker
 from tidegate.cli.failures import as_sentences
 
 app = typer.Typer(
@@ -51,6 +51,7 @@ app.command("feed")(feed.show)
 app.command("calls")(calls.show)
 app.command("web")(web.web)
 app.command("loopback")(loopback.loopback)
+app.command("demo")(demo.demo)
 
 
 def main() -> None:

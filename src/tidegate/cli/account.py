@@ -66,7 +66,7 @@ def list_(*, json: Json = False) -> None:
 async def _list(*, as_json: bool) -> None:
     from tidegate.store import accounts, pace
 
-    async with shell.house() as house, house.database.pool.acquire() as connection:
+    async with shell.house() as house, house.database.connection() as connection:
         paces = await pace.shown(connection)
         rows = [_row(one, paces) for one in await accounts.listing(connection)]
     if as_json:
@@ -89,7 +89,7 @@ def show(name: Name, *, json: Json = False) -> None:
 async def _show(name: str, *, as_json: bool) -> None:
     from tidegate.store import accounts, pace
 
-    async with shell.house() as house, house.database.pool.acquire() as connection:
+    async with shell.house() as house, house.database.connection() as connection:
         row = _row(await accounts.find(connection, name), await pace.shown(connection))
     if as_json:
         shell.print_json(row)

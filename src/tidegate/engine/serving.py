@@ -71,7 +71,7 @@ class Serving:
 
     async def look_again(self) -> None:
         """Take up what a person changed: pause, resume, or a sign-in made good."""
-        async with self._means.database.pool.acquire() as connection:
+        async with self._means.database.connection() as connection:
             self.account = (await accounts.find(connection, self.account.name)).account
         if self.lane is not None and self.lane.stopped is None:
             (self.lane.resume if self.account.state is AccountState.ACTIVE else self.lane.pause)()
@@ -154,5 +154,5 @@ class Serving:
             await accounts.fence(connection, self.claim())
             await accounts.change_state(connection, self.account.id, state, expected=[AccountState.ACTIVE], until=until)
         log.warning("account.needs_a_person", account=self.account.name, state=state.value, problem=str(problem))
-        async with self._means.database.pool.acquire() as connection:
+        async with self._means.database.connection() as connection:
             self.account = (await accounts.find(connection, self.account.name)).account

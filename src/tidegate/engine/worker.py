@@ -95,7 +95,7 @@ class Worker:
         await self._pulse.steady()
         number = self._pulse.number
         assert number is not None
-        async with self._database.pool.acquire() as connection:
+        async with self._database.connection() as connection:
             require_current(await version(connection))
             await workers.store_beat(connection, number)
             await self._judge_the_missing(connection)
@@ -239,7 +239,7 @@ class Worker:
 
     async def _obey(self) -> None:
         assert self._pulse.number is not None
-        async with self._database.pool.acquire() as connection:
+        async with self._database.connection() as connection:
             asked = await commands.take(connection, self._pulse.number, serving=self._serving, running=self._answering)
         for command in asked:
             task = asyncio.create_task(self._answer(self._serving[command.account], command))

@@ -111,7 +111,7 @@ class Sending:
             await self._tune()
             asked_at = self._road.clock.ticks()
             if order.claimed is None:
-                async with self._road.database.pool.acquire() as connection:
+                async with self._road.database.connection() as connection:
                     return await self._charge(connection, order), asked_at
             async with self._road.database.transaction() as connection:
                 answer = await self._charge(connection, order)

@@ -10,7 +10,7 @@ from tidegate.words import WorkerNumber
 
 
 class Ending(StrEnum):
-    """Why a worker serves nobody any more; only a proven death frees a sign-in that must not be used from two places."""
+    """Why a worker serves nobody any more; only a proven death frees a sign-in that no two may use."""
 
     LEFT = "left"
     DIED = "died"
@@ -38,9 +38,9 @@ def judge(
 ) -> Ending | None:
     """How a worker whose lock is gone ended; None when it may be back in a moment.
 
-    The server frees a silent worker's lock only a whole time-out after its last beat, so a lock that ended sooner ended
-    with its process, or with its connection: then the worker's other session, *session_open*, is still there. Later than
-    that, only a look at the process itself, on the same machine, can still tell a dead worker from a silent one.
+    The server frees a silent worker's lock only a whole time-out after its last beat, so a lock that ended sooner
+    ended with its process, or with its connection: then the worker's other session, *session_open*, is still there.
+    Later than that, only a look at the process itself, on the same machine, can tell a dead worker from a silent one.
     """
     if process_gone:
         return Ending.DIED

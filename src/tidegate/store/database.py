@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import asyncpg
-from asyncpg.pool import PoolConnectionProxy
+from asyncpg.pool import PoolAcquireContext, PoolConnectionProxy
 
 from tidegate.errors import TidegateError
 from tidegate.store.bell import Bell
@@ -66,10 +66,18 @@ class Database:
         await self.bell.close()
         await self.pool.close()
 
+    def connection(self) -> PoolAcquireContext:
+        """A connection for single statements.
+
+        Waiting for one and giving it back are bounded: a server that was cut off would otherwise hold whoever gives
+        one back for ever, and no time-out around it would help.
+        """
+        return self.pool.acquire(timeout=PATIENCE)
+
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[Connection]:
         """A transaction of several statements; rows are locked in law 9's order: account, run, target, part, event."""
-        async with self.pool.acquire() as connection:
+        async with self.connection() as connection:
             with self.bell.after_commit(connection):
                 async with connection.transaction():
                     yield connection
