@@ -20,7 +20,7 @@ from tidegate.store.accounts import Served
 from tidegate.store.commands import Answer, Command
 from tidegate.store.database import Connection
 from tidegate.store.upgrade import require_current, version
-from tidegate.store.workers import Identity
+from tidegate.store.workers import Identity, Missing
 from tidegate.words import AccountId, CommandId, Platform, WorkerNumber
 
 log = structlog.get_logger()
@@ -117,32 +117,39 @@ class Worker:
         await self._obey()
 
     async def _judge_the_missing(self, connection: Connection) -> None:
-        """Write down how workers ended whose locks are gone.
-
-        Not right after this worker came back itself, nor while the server is young: a restart of the database takes
-        every lock at once, and the others must have their time to take back what is theirs.
-        """
-        if self._came_back and self._clock.ticks() - self._pulse.since < self._who.time_out.total_seconds():
-            return
+        """Write down how workers ended whose locks are gone."""
         missing = await workers.missing(connection)
-        if not missing or await workers.server_up_for(connection) < max(one.time_out for one in missing):
+        if not missing:
             return
+        all_were_cut = await self._all_were_cut(connection)
         for one in missing:
+            gone = process_gone(one.host, one.process)
             ending = judge(
                 beat_at=one.beat_at,
                 time_out=one.time_out,
-                process_gone=process_gone(one.host, one.process),
+                process_gone=gone,
                 session_open=one.session_open,
                 now=one.now,
             )
-            if ending is None:
-                continue
-            async with connection.transaction():
-                ended = await workers.end(connection, one.number, ending)
-            if ended:
-                log.warning("worker.ended", worker=one.name, ending=ending.value)
-                if not self._database.address.pooled:
-                    await workers.end_sessions(connection, one.sessions)
+            if ending is not None and (gone or not all_were_cut):
+                await self._write_ending(connection, one, ending)
+
+    async def _all_were_cut(self, connection: Connection) -> bool:
+        """Whether a restart of the database may have taken every lock at once.
+
+        Then the others must have their time to take back what is theirs; a lock that is gone says nothing yet.
+        """
+        if self._came_back and self._clock.ticks() - self._pulse.since < self._who.time_out.total_seconds():
+            return True
+        return await workers.server_up_for(connection) < self._who.time_out
+
+    async def _write_ending(self, connection: Connection, one: Missing, ending: Ending) -> None:
+        async with connection.transaction():
+            ended = await workers.end(connection, one.number, ending)
+        if ended:
+            log.warning("worker.ended", worker=one.name, ending=ending.value)
+            if not self._database.address.pooled:
+                await workers.end_sessions(connection, one.sessions)
 
     async def _moved(self, lost: WorkerNumber | None, number: WorkerNumber) -> None:
         """Take up a new number; after a lost session, keep what nobody took meanwhile and let go of the rest."""

@@ -22,7 +22,7 @@ from tidegate.store.folder import sync
 from tidegate.store.programs import CURRENT
 from tidegate.store.reaching import connect, place
 from tidegate.store.schema import HEAD
-from tidegate.store.tools import Tell, answer, work
+from tidegate.store.tools import Tell, answer, pour, work
 from tidegate.store.upgrade import is_empty, upgrade, version
 
 PLAIN = ("--no-owner", "--no-privileges")  # whoever restores owns it
@@ -35,8 +35,8 @@ async def back_up(address: Address, file: Path, *, force: bool, tell: Tell) -> N
     with _whole_or_nothing(file, force=force) as output:
         try:
             await work(
-                "pg_dump", place(address.direct), "--format=custom", *PLAIN,
-                writes=output, tell=lambda table: tell(f"backing up {table}"),
+                "pg_dump", place(address.direct), "--format=custom", *PLAIN, "--no-sync", f"--file={output}",
+                tell=lambda table: tell(f"backing up {table}"),
             )  # fmt: skip
         except TidegateError as problem:
             raise TidegateError(f"The backup {file} was not written: {problem}") from problem
@@ -50,9 +50,9 @@ async def restore(address: Address, file: Path, *, tell: Tell) -> str:
     with tempfile.NamedTemporaryFile("w", prefix="tidegate-", suffix=".list") as contents:
         contents.write(_without_version(await answer("pg_restore", "--list", str(file))))
         contents.flush()
-        await work(
-            "pg_restore", where, "--single-transaction", *PLAIN, f"--use-list={contents.name}", str(file),
-            tell=lambda table: tell(f"restoring {table}"),
+        await pour(
+            "pg_restore", *PLAIN, "--file=-", f"--use-list={contents.name}", str(file),
+            source=None, into=where, tell=lambda table: tell(f"restoring {table}"),
         )  # fmt: skip
     await finish_restore(address.direct, at)
     return at
@@ -133,11 +133,10 @@ def _without_version(contents: str) -> str:
 
 
 @contextmanager
-def _whole_or_nothing(file: Path, *, force: bool) -> Iterator[int]:
-    """A descriptor to write to; what was written takes the file's name only when all of it is on disk."""
+def _whole_or_nothing(file: Path, *, force: bool) -> Iterator[Path]:
+    """Where to write; what was written there takes the file's name only when all of it is on disk."""
     if file.exists() and not file.is_file():
-        with _writable(file), file.open("wb") as straight:
-            yield straight.fileno()
+        yield file
         return
     if file.exists() and not force:
         raise BadInput(f"The file {file} exists. Choose another name, or replace it with --force.")
@@ -146,9 +145,9 @@ def _whole_or_nothing(file: Path, *, force: bool) -> Iterator[int]:
         partial.unlink(missing_ok=True)
         handle = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     try:
-        with os.fdopen(handle, "wb") as output:
-            yield output.fileno()
-            os.fsync(output.fileno())
+        with os.fdopen(handle, "wb"):
+            yield partial
+            os.fsync(handle)
         partial.replace(file)
         sync(file.parent)
     finally:

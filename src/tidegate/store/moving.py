@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import os
 from pathlib import Path
 
 import asyncpg
@@ -12,7 +10,7 @@ from tidegate.errors import TidegateError
 from tidegate.store.backup import PLAIN, finish_restore, require_empty
 from tidegate.store.embedded import Seat
 from tidegate.store.reaching import connect, place
-from tidegate.store.tools import Tell, work
+from tidegate.store.tools import Tell, pour
 from tidegate.store.upgrade import others, require_current, version
 
 _NAME = "tidegate move"
@@ -27,7 +25,10 @@ async def move(seat: Seat, target: str, *, tell: Tell) -> Path:
     await require_empty(target)
     with seat.alone():
         at = await _refuse_used(source)
-        await _copy(source, target, tell=tell)
+        await pour(  # all but the row that declares it whole
+            "pg_dump", *PLAIN, "--exclude-table-data=alembic_version",
+            source=place(source), into=place(target), tell=lambda table: tell(f"moving {table}"),
+        )  # fmt: skip
         tell("counting rows on both sides")
         await _compare(source, target)
         await finish_restore(target, at)
@@ -45,34 +46,6 @@ async def _refuse_used(source: str) -> str:
         return at
     finally:
         await connection.close()
-
-
-async def _copy(source: str, target: str, *, tell: Tell) -> None:
-    """Dump and restore through a pipe, in one transaction at the target; all but the row that declares it whole."""
-    out, into = os.pipe()
-
-    async def dump() -> None:
-        try:
-            await work(
-                "pg_dump", place(source), "--format=custom", *PLAIN, "--exclude-table-data=alembic_version",
-                writes=into, tell=lambda _: None,
-            )  # fmt: skip
-        finally:
-            os.close(into)
-
-    async def fill() -> None:
-        try:
-            await work(
-                "pg_restore", place(target), "--single-transaction", *PLAIN,
-                reads=out, tell=lambda table: tell(f"moving {table}"),
-            )  # fmt: skip
-        finally:
-            os.close(out)
-
-    restored, dumped = await asyncio.gather(fill(), dump(), return_exceptions=True)
-    for problem in (restored, dumped):
-        if isinstance(problem, BaseException):
-            raise problem
 
 
 async def _compare(source: str, target: str) -> None:

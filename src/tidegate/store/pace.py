@@ -91,7 +91,7 @@ async def claim_send(
         case "granted":
             return Granted(CallId(row["call"]), row["claimed"], row["gap"], row["burst"])
         case "wait":
-            return HeldBack(row["wait"], row["by_chat"])
+            return HeldBack(row["wait"], by_chat=bool(row["by_chat"]))
         case "not active":
             raise NotSent("The account is paused or stopped, so nothing was sent; see: tidegate account list")
         case _:

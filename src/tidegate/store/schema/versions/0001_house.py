@@ -125,111 +125,112 @@ CREATE TABLE events (
 );
 CREATE INDEX events_at ON events (at);
 
--- Law 6 and 7: charge the pace and write the call down before the network is touched, in one round trip and in the
--- caller's transaction. The twin of rules/pacing; times of day are read after the locks. Only spans without days are
--- added to instants, because what a day is depends on the session's time zone.
+-- Laws 6 and 7: charge the pace and write the call down before the network is touched, in one round trip and in the
+-- caller's transaction. The twin of rules/pacing. The clock is read after the last lock: above the query that locks.
+-- Only spans without days are added to instants, because what a day is depends on the session's time zone.
 CREATE FUNCTION claim_send(
     whose bigint, in_epoch bigint, how text, for_run bigint, to_chat text, chat_gap interval, chat_burst integer,
     OUT verdict text, OUT call bigint, OUT claimed timestamptz, OUT wait interval, OUT by_chat boolean,
     OUT clock_went_back boolean, OUT gap interval, OUT burst integer
 ) LANGUAGE plpgsql AS $$
 DECLARE
-    owner record;
-    bucket pace%ROWTYPE;
-    chat_tat timestamptz;
-    moment timestamptz;
-    base timestamptz;
-    chat_base timestamptz;
+    bucket record;
     may_at timestamptz;
-    chat_may_at timestamptz;
-    day_cap integer;
+    chat_tat timestamptz;
 BEGIN
-    by_chat := false;
-    clock_went_back := false;
-    SELECT a.name, a.state INTO owner FROM accounts a WHERE a.id = whose AND a.epoch = in_epoch FOR SHARE;
+    IF to_chat IS NOT NULL THEN
+        PERFORM
+        FROM accounts a JOIN pace p ON p.account = a.id
+        WHERE a.id = whose AND a.epoch = in_epoch
+        FOR SHARE OF a FOR UPDATE OF p;
+        IF FOUND THEN
+            INSERT INTO chat_pace (account, chat, tat) VALUES (whose, to_chat, clock_now() + chat_gap * chat_burst)
+            ON CONFLICT DO NOTHING;
+            SELECT c.tat INTO chat_tat FROM chat_pace c WHERE c.account = whose AND c.chat = to_chat FOR UPDATE;
+        END IF;
+    END IF;
+    SELECT locked.*, clock_now() AS moment
+    INTO bucket
+    FROM (
+        SELECT a.state, p.tat, p.not_before, p.warned_at, p.gap, p.burst, p.per_hour,
+            least(p.per_day, p.warm_cap) AS per_day
+        FROM accounts a JOIN pace p ON p.account = a.id
+        WHERE a.id = whose AND a.epoch = in_epoch
+        FOR SHARE OF a FOR UPDATE OF p
+    ) AS locked;
     IF NOT FOUND THEN
-        verdict := 'not ours';
+        PERFORM FROM accounts a WHERE a.id = whose AND a.epoch = in_epoch FOR SHARE;
+        IF NOT FOUND THEN
+            verdict := 'not ours';
+            RETURN;
+        END IF;
+        INSERT INTO pace (account, tat) VALUES (whose, clock_now() + interval '15.125 s') ON CONFLICT DO NOTHING;
+        SELECT * INTO verdict, call, claimed, wait, by_chat, clock_went_back, gap, burst
+        FROM claim_send(whose, in_epoch, how, for_run, to_chat, chat_gap, chat_burst);
         RETURN;
-    ELSIF owner.state <> 'active' THEN
+    ELSIF bucket.state <> 'active' THEN
         verdict := 'not active';
         RETURN;
     END IF;
 
-    SELECT * INTO bucket FROM pace p WHERE p.account = whose FOR UPDATE;
-    IF NOT FOUND THEN
-        INSERT INTO pace (account, tat) VALUES (whose, clock_now() + interval '15.125 s') ON CONFLICT DO NOTHING;
-        SELECT * INTO bucket FROM pace p WHERE p.account = whose FOR UPDATE;
-    END IF;
-    IF to_chat IS NOT NULL THEN
-        SELECT c.tat INTO chat_tat FROM chat_pace c WHERE c.account = whose AND c.chat = to_chat FOR UPDATE;
-        IF NOT FOUND THEN
-            INSERT INTO chat_pace (account, chat, tat) VALUES (whose, to_chat, clock_now() + chat_gap * chat_burst)
-            RETURNING tat INTO chat_tat;
-        END IF;
-    END IF;
-    moment := clock_now();
-    gap := bucket.gap;
-    burst := bucket.burst;
-
-    IF bucket.tat > moment + gap * burst THEN
-        bucket.tat := moment + gap * burst;
+    IF bucket.tat > bucket.moment + bucket.gap * bucket.burst THEN
+        bucket.tat := bucket.moment + bucket.gap * bucket.burst;
         clock_went_back := true;
     END IF;
-    IF bucket.not_before IS NOT NULL AND bucket.warned_at > moment THEN
-        bucket.not_before :=
-            moment + make_interval(secs => extract(epoch FROM bucket.not_before - bucket.warned_at)::double precision);
-        bucket.warned_at := moment;
+    IF bucket.warned_at > bucket.moment THEN
+        bucket.not_before := bucket.moment
+            + make_interval(secs => extract(epoch FROM bucket.not_before - bucket.warned_at)::double precision);
+        bucket.warned_at := bucket.moment;
         clock_went_back := true;
     END IF;
-    base := greatest(bucket.tat, moment);
-    may_at := greatest(base - gap * (burst - 1), bucket.not_before);
+    may_at := greatest(greatest(bucket.tat, bucket.moment) - bucket.gap * (bucket.burst - 1), bucket.not_before);
+    IF bucket.per_hour IS NOT NULL OR bucket.per_day IS NOT NULL THEN
+        -- What was never handed over does not count for the caps; its token is lost all the same.
+        SELECT greatest(may_at, max(least(sent.at, bucket.moment) + cap.span)) INTO may_at
+        FROM (VALUES (bucket.per_hour, interval '1 hour'), (bucket.per_day, interval '24 hours')) AS cap (most, span)
+        CROSS JOIN LATERAL (
+            SELECT c.at
+            FROM calls c
+            WHERE c.account = whose AND c.charged AND c.outcome <> 'not_sent' AND c.at > bucket.moment - cap.span
+            ORDER BY c.at DESC OFFSET cap.most - 1 LIMIT 1
+        ) AS sent
+        WHERE cap.most IS NOT NULL;
+    END IF;
     IF to_chat IS NOT NULL THEN
-        IF chat_tat > moment + chat_gap * chat_burst THEN
-            chat_tat := moment + chat_gap * chat_burst;
+        IF chat_tat > bucket.moment + chat_gap * chat_burst THEN
+            chat_tat := bucket.moment + chat_gap * chat_burst;
             clock_went_back := true;
         END IF;
-        chat_base := greatest(chat_tat, moment);
-        chat_may_at := chat_base - chat_gap * (chat_burst - 1);
-    END IF;
-
-    -- What was never handed over does not count for the caps; its token is lost all the same.
-    IF bucket.per_hour IS NOT NULL THEN
-        may_at := greatest(may_at, (
-            SELECT least(c.at, moment) + interval '1 hour'
-            FROM calls c
-            WHERE c.account = whose AND c.charged AND c.outcome <> 'not_sent' AND c.at > moment - interval '1 hour'
-            ORDER BY c.at DESC OFFSET bucket.per_hour - 1 LIMIT 1));
-    END IF;
-    day_cap := least(bucket.per_day, bucket.warm_cap);
-    IF day_cap IS NOT NULL THEN
-        may_at := greatest(may_at, (
-            SELECT least(c.at, moment) + interval '24 hours'
-            FROM calls c
-            WHERE c.account = whose AND c.charged AND c.outcome <> 'not_sent' AND c.at > moment - interval '24 hours'
-            ORDER BY c.at DESC OFFSET day_cap - 1 LIMIT 1));
-    END IF;
-
-    IF moment >= greatest(may_at, chat_may_at) THEN
-        UPDATE pace p SET tat = base + bucket.gap, claimed_at = moment WHERE p.account = whose;
-        IF to_chat IS NOT NULL THEN
-            UPDATE chat_pace c SET tat = chat_base + chat_gap WHERE c.account = whose AND c.chat = to_chat;
+        by_chat := bucket.moment >= may_at;
+        IF by_chat THEN
+            may_at := greatest(chat_tat, bucket.moment) - chat_gap * (chat_burst - 1);
         END IF;
+    END IF;
+
+    IF bucket.moment >= may_at THEN
+        WITH charged AS (
+            UPDATE pace p
+            SET tat = greatest(bucket.tat, bucket.moment) + bucket.gap, claimed_at = bucket.moment
+            WHERE p.account = whose
+        )
         INSERT INTO calls (account, kind, method, run, outcome, at, charged)
-        VALUES (whose, 'work', how, for_run, 'claimed', moment, true)
-        RETURNING id INTO call;
-        claimed := moment;
-        verdict := 'granted';
+        VALUES (whose, 'work', how, for_run, 'claimed', bucket.moment, true)
+        RETURNING 'granted', id, at, bucket.gap, bucket.burst INTO verdict, call, claimed, gap, burst;
+        IF to_chat IS NOT NULL THEN
+            UPDATE chat_pace c SET tat = greatest(chat_tat, bucket.moment) + chat_gap
+            WHERE c.account = whose AND c.chat = to_chat;
+        END IF;
         RETURN;
     END IF;
 
     verdict := 'wait';
-    by_chat := moment >= may_at;
-    wait := CASE WHEN by_chat THEN chat_may_at ELSE may_at END - moment;
+    wait := may_at - bucket.moment;
     IF clock_went_back THEN
         UPDATE pace p SET tat = bucket.tat, not_before = bucket.not_before, warned_at = bucket.warned_at
         WHERE p.account = whose;
         UPDATE chat_pace c SET tat = chat_tat WHERE c.account = whose AND c.chat = to_chat;
-        INSERT INTO events (at, kind, subject) VALUES (moment, 'pace.clock_went_back', owner.name);
+        INSERT INTO events (at, kind, subject)
+        SELECT bucket.moment, 'pace.clock_went_back', a.name FROM accounts a WHERE a.id = whose;
     END IF;
 END $$;
 

@@ -1,0 +1,159 @@
+"""``tidegate account``, ``worker``, ``serve`` and ``loopback`` as an operator uses them."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import signal
+import urllib.request
+from asyncio.subprocess import PIPE, Process
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.program import TIDEGATE, environment, tidegate
+from tests.servers import free_port, make_home
+
+PATIENCE = 30
+
+
+@asynccontextmanager
+async def running(*arguments: str, home: Path, **variables: str) -> AsyncIterator[Process]:
+    """A program for the time of the block, ended by SIGTERM."""
+    process = await asyncio.create_subprocess_exec(
+        TIDEGATE, *arguments, cwd=home, env=environment(home, **variables), stdout=PIPE, stderr=PIPE
+    )
+    try:
+        yield process
+    finally:
+        if process.returncode is None:
+            process.terminate()
+        async with asyncio.timeout(PATIENCE):
+            await process.communicate()
+
+
+async def line(stream: asyncio.StreamReader | None) -> str:
+    assert stream is not None
+    async with asyncio.timeout(PATIENCE):
+        return (await stream.readline()).decode()
+
+
+@pytest.fixture
+async def home(tmp_path_factory: pytest.TempPathFactory, test_folder: Path) -> Path:
+    return make_home(test_folder / tmp_path_factory.mktemp("h").name)
+
+
+@pytest.fixture
+async def control(home: Path) -> AsyncIterator[str]:
+    async with running("loopback", home=home) as process:
+        yield json.loads(await line(process.stdout))["control"]
+
+
+def accounts(home: Path) -> list[dict[str, Any]]:
+    listed = tidegate("account", "list", "--json", home=home)
+    assert listed.returncode == 0, listed.stderr
+    found: list[dict[str, Any]] = json.loads(listed.stdout)
+    return found
+
+
+def ask(url: str) -> Any:
+    with urllib.request.urlopen(url, timeout=10) as answer:
+        return json.load(answer)
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    async with asyncio.timeout(PATIENCE):
+        while not await asyncio.to_thread(condition):
+            await asyncio.sleep(0.05)
+
+
+async def test_an_account_is_added_served_paused_handed_over_and_removed(home: Path, control: str) -> None:
+    """The first day of an operator, from an empty folder."""
+    added = tidegate("account", "add", "discord", "shop", "--loopback", control, home=home)
+    assert added.returncode == 0, added.stderr
+    row = accounts(home)[0]
+    assert {"id", "name", "platform", "state", "next_action", "served_by", "pace", "paused_until"} <= set(row)
+    assert (row["served_by"], row["pace"]) == (None, "40 a minute")
+
+    async with running("worker", home=home, TIDEGATE_WORKER_NAME="anna") as anna:
+        await until(lambda: accounts(home)[0]["served_by"] == "anna")
+        paused = tidegate("account", "pause", "shop", home=home)
+        assert "anna has heard it" in paused.stderr
+        assert accounts(home)[0]["next_action"] == "resume it with: tidegate account resume shop"
+        assert tidegate("account", "resume", "shop", home=home).returncode == 0
+        async with running("worker", home=home, TIDEGATE_WORKER_NAME="ben"):
+            anna.send_signal(signal.SIGKILL)
+            await until(lambda: accounts(home)[0]["served_by"] == "ben")
+
+    assert tidegate("account", "remove", "shop", "--yes", home=home).returncode == 0
+    assert accounts(home) == []
+    kinds = [json.loads(event)["kind"] for event in tidegate("feed", "--json", home=home).stdout.splitlines()]
+    assert kinds[0] == "account.added"
+    assert kinds[-1] == "account.removed"
+    assert "worker.died" in kinds
+
+
+async def test_bad_input_changes_nothing_and_says_what_to_do(home: Path, control: str) -> None:
+    """Law 12: exit code 2 and a sentence, or 1 where the work cannot be done."""
+    for arguments, code, sentence in [
+        (("add", "telegram", "shop"), 1, "cannot sign in to telegram yet"),
+        (("add", "telegram", "shop", "--loopback", "http://127.0.0.1:1"), 2, "No loopback platform answers"),
+        (("add", "telegram", "shop", "--loopback", "http://example.com"), 2, "no loopback platform"),
+        (("add", "signal", "shop", "--loopback", control), 2, "signal"),
+        (("add", "telegram", " ", "--loopback", control), 2, "needs a name"),
+        (("show", "nobody"), 2, 'no account named "nobody"'),
+        (("pause", "nobody"), 2, "Accounts: none yet"),
+        (("remove", "nobody", "--yes"), 2, "no account"),
+    ]:
+        answer = tidegate("account", *arguments, home=home)
+        assert (answer.returncode, sentence in answer.stderr) == (code, True), (arguments, answer.stderr)
+        assert "Traceback" not in answer.stderr
+        assert answer.stdout == ""
+    assert accounts(home) == []
+
+
+async def test_a_name_is_taken_once(home: Path, control: str) -> None:
+    """The second account of a name is refused, the first stays as it is."""
+    assert tidegate("account", "add", "discord", "shop", "--loopback", control, home=home).returncode == 0
+    again = tidegate("account", "add", "telegram", "shop", "--loopback", control, home=home)
+    assert again.returncode == 2
+    assert "already" in again.stderr
+    assert [row["platform"] for row in accounts(home)] == ["discord"]
+
+
+async def test_serve_answers_on_the_web_and_is_alone_in_its_folder(home: Path, control: str) -> None:
+    """Worker and web in one process; a second one in the same folder is a slip and is told so."""
+    assert tidegate("account", "add", "discord", "shop", "--loopback", control, home=home).returncode == 0
+    port = str(free_port())
+    async with running("serve", home=home, TIDEGATE_WEB_PORT=port) as served:
+        await line(served.stderr)
+        await until(lambda: accounts(home)[0]["served_by"] is not None)
+        health = await asyncio.to_thread(ask, f"http://127.0.0.1:{port}/health")
+        assert (health["status"], health["workers"], health["accounts"]) == ("ok", 1, 1)
+        second = tidegate("serve", home=home, TIDEGATE_WEB_PORT=str(free_port()))
+        assert second.returncode == 1
+        assert "Another tidegate serve is running" in second.stderr
+        assert served.returncode is None
+    assert served.returncode == 0
+    assert accounts(home)[0]["served_by"] is None
+
+
+async def test_serve_on_a_port_in_use_starts_nothing(home: Path, control: str) -> None:
+    """A sentence before anything is started."""
+    taken = control.rpartition(":")[2]
+    refused = tidegate("serve", home=home, TIDEGATE_WEB_PORT=taken)
+    assert refused.returncode == 2
+    assert taken in refused.stderr
+    assert not (home / "postgresql").exists()
+
+
+async def test_a_worker_without_its_key_says_so(home: Path, control: str) -> None:
+    """A key that cannot be read stops the worker with a sentence before it serves anybody."""
+    assert tidegate("account", "add", "discord", "shop", "--loopback", control, home=home).returncode == 0
+    wrong = tidegate("worker", home=home, TIDEGATE_KEY="not a key")
+    assert wrong.returncode != 0
+    assert "Traceback" not in wrong.stderr
+    assert "not a key" not in wrong.stderr
