@@ -66,10 +66,13 @@ async def _hand_over(writer: Process, reader: Process) -> None:
 async def _watch(process: Process, tell: Tell) -> list[str]:
     """Tell every table the tool comes to, and collect its complaints."""
     complaints: list[str] = []
+    told = b""
     assert process.stderr is not None
     async for line in process.stderr:
         if table := _TABLE.search(line):
-            tell(table[1].decode(errors="replace"))
+            if table[1] != told:  # some tools say twice that they come to a table
+                told = table[1]
+                tell(told.decode(errors="replace"))
         elif complaint := _COMPLAINT.search(line):
             complaints.append(complaint[2].decode(errors="replace").strip())
     return complaints
