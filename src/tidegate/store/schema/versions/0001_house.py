@@ -173,17 +173,20 @@ BEGIN
         RETURN;
     END IF;
 
-    IF bucket.tat > bucket.moment + bucket.gap * bucket.burst THEN
-        bucket.tat := bucket.moment + bucket.gap * bucket.burst;
-        clock_went_back := true;
+    may_at := bucket.moment;
+    IF bucket.tat > bucket.moment OR bucket.not_before > bucket.moment THEN
+        IF bucket.tat > bucket.moment + bucket.gap * bucket.burst THEN
+            bucket.tat := bucket.moment + bucket.gap * bucket.burst;
+            clock_went_back := true;
+        END IF;
+        IF bucket.warned_at > bucket.moment THEN
+            bucket.not_before := bucket.moment
+                + make_interval(secs => extract(epoch FROM bucket.not_before - bucket.warned_at)::double precision);
+            bucket.warned_at := bucket.moment;
+            clock_went_back := true;
+        END IF;
+        may_at := greatest(bucket.tat - bucket.gap * (bucket.burst - 1), bucket.not_before, bucket.moment);
     END IF;
-    IF bucket.warned_at > bucket.moment THEN
-        bucket.not_before := bucket.moment
-            + make_interval(secs => extract(epoch FROM bucket.not_before - bucket.warned_at)::double precision);
-        bucket.warned_at := bucket.moment;
-        clock_went_back := true;
-    END IF;
-    may_at := greatest(greatest(bucket.tat, bucket.moment) - bucket.gap * (bucket.burst - 1), bucket.not_before);
     IF bucket.per_hour IS NOT NULL OR bucket.per_day IS NOT NULL THEN
         -- What was never handed over does not count for the caps; its token is lost all the same.
         SELECT greatest(may_at, max(least(sent.at, bucket.moment) + cap.span)) INTO may_at
