@@ -206,7 +206,8 @@ class Road:
 
         async def keep(connection: Connection, claim: Claim) -> None:
             await accounts.fence(connection, claim)
-            await accounts.change_state(connection, self.account.id, state, expected=[AccountState.ACTIVE], until=until)
+            before = [AccountState.ACTIVE, AccountState.PAUSED]
+            await accounts.change_state(connection, self.account.id, state, expected=before, until=until)
 
         await self._store(keep)
 
