@@ -16,6 +16,8 @@ from types import ModuleType
 from typing import Any
 
 import bench
+from tidegate import logs
+from tidegate.settings import LogLevel
 
 
 def discover() -> dict[str, ModuleType]:
@@ -33,6 +35,7 @@ def main() -> None:
     parser.add_argument("name", nargs="?", choices=list(benchmarks), help="one of them; all when left out")
     parser.add_argument("--json", action="store_true", help="one JSON document instead of lines for people")
     asked = parser.parse_args()
+    logs.set_up(LogLevel.ERROR)  # on stderr: stdout is the answer's alone
     names = [asked.name] if asked.name else list(benchmarks)
     results: dict[str, dict[str, Any]] = {}
     for name in names:
