@@ -103,4 +103,4 @@ NoteConnect = Callable[[str], None]
 """Counts a call a library makes by itself to connect, sign in or stay alive; the argument is its method."""
 
 Opener = Callable[[Account, Vault, NoteConnect], Awaitable[Client]]
-"""Connects an account. Raises ``SignedOut`` or ``Banned`` where a person has to act, others where trying again helps."""
+"""Connects an account. Raises ``SignedOut`` or ``Banned`` where a person has to act, others where a new try may do."""

@@ -52,14 +52,15 @@ class Database:
         else:
             how = {"server_settings": {"application_name": name, "idle_in_transaction_session_timeout": "60s"}}
         with explained(address.url):
+            # None is kept open for nothing: a restart of the server would end it behind everybody's back.
             pool = await asyncpg.create_pool(
                 address.url, min_size=0, max_size=connections, init=_prepare, timeout=PATIENCE, **how
             )
-        try:
-            require_supported(int(await pool.fetchval("SHOW server_version_num")))
-        except BaseException:
-            await pool.close()
-            raise
+            try:
+                require_supported(int(await pool.fetchval("SHOW server_version_num")))
+            except BaseException:
+                await pool.close()
+                raise
         return cls(address, pool, name)
 
     async def close(self) -> None:
