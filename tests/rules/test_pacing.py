@@ -240,6 +240,8 @@ def test_one_warning_halves_the_rate_once() -> None:
     assert (tempo.rate, not_before) == (20, NOON + MINUTE)
     again, not_before = cut(tempo, Allowance(40), 2 * HOUR, NOON + timedelta(seconds=59))
     assert (again.rate, not_before) == (20, NOON + timedelta(seconds=59) + 2 * HOUR)
+    _, not_before = cut(Tempo(40, cut_at=NOON + HOUR), Allowance(40), timedelta(), NOON)
+    assert not_before == NOON + MINUTE, "also when the clock went back and the last pause is forgotten"
 
 
 def test_pauses_double_up_to_half_an_hour() -> None:

@@ -87,10 +87,10 @@ class Reading:
         self, method: str, channel: ChannelId | None, cycle: int | None, call: Callable[[], Awaitable[T]]
     ) -> T:
         road = self._road
-        while pause := self._gauge.take(road.clock.ticks()):
+        while road.is_clear(method, channel) and (pause := self._gauge.take(road.clock.ticks())):
             await road.sleep(pause)
         if not road.is_clear(method, channel):
-            raise _Paused  # found out late: the token is lost, the slot is given to others
+            raise _Paused  # the slot is given to others meanwhile
         road.require_open()
         started = road.clock.ticks()
         outcome = Outcome.FAILED

@@ -197,7 +197,7 @@ def cut(tempo: Tempo, allowance: Allowance, retry_after: timedelta, now: datetim
     rate = min(tempo.rate, allowance.ceiling)
     if tempo.cut_at is not None and now - tempo.cut_at < MINUTE:
         same = replace(tempo, rate=rate, cut_at=min(tempo.cut_at, now), clean_since=now)
-        return same, now + max(retry_after, tempo.back_off)
+        return same, now + max(retry_after, tempo.back_off, MINUTE)
     back_off = min(max(2 * tempo.back_off, MINUTE), LONGEST_BACK_OFF)
     slower = max(allowance.floor, rate // 2)
     return Tempo(slower, cut_at=now, back_off=back_off, clean_since=now), now + max(retry_after, back_off)
