@@ -172,6 +172,9 @@ class Settings(BaseSettings):
 
     web_host: Host = _setting("127.0.0.1", "The address the web floor listens on.")
     web_port: Port = _setting(8742, "The port the web floor listens on.")
+    worker_port: Annotated[Port | None, Allowed("a port from 1 to 65535, or left out for none")] = _setting(
+        None, "The port on which a worker alone answers /health and /metrics; left out, it listens nowhere."
+    )
     log_level: Annotated[LogLevel, Allowed("debug, info, warning or error")] = _setting(
         LogLevel.INFO, "The least important log lines that are written."
     )

@@ -135,10 +135,19 @@ async def test_serve_answers_on_the_web_and_is_alone_in_its_folder(home: Path, c
         assert (health["status"], health["workers"], health["accounts"]) == ("ok", 1, 1)
         second = tidegate("serve", home=home, TIDEGATE_WEB_PORT=str(free_port()))
         assert second.returncode == 1
-        assert "Another tidegate serve is running" in second.stderr
+        assert "Another tidegate serve runs in the data folder" in second.stderr
         assert served.returncode is None
     assert served.returncode == 0
     assert accounts(home)[0]["served_by"] is None
+
+
+async def test_a_worker_alone_answers_for_itself_when_told_where(home: Path) -> None:
+    """Its counters live in its own process, so that is where they are read."""
+    port = str(free_port())
+    async with running("worker", home=home, TIDEGATE_WORKER_PORT=port) as worker:
+        assert f"http://127.0.0.1:{port}" in await line(worker.stderr)
+        health = await asyncio.to_thread(ask, f"http://127.0.0.1:{port}/health")
+        assert health["status"] == "ok"
 
 
 async def test_serve_on_a_port_in_use_starts_nothing(home: Path, control: str) -> None:

@@ -132,7 +132,7 @@ class Worker:
                 now=one.now,
             )
             if ending is not None and (gone or not all_were_cut):
-                await self._write_ending(connection, one, ending)
+                await self._write_ending(one, ending)
 
     async def _all_were_cut(self, connection: Connection) -> bool:
         """Whether a restart of the database may have taken every lock at once.
@@ -143,13 +143,14 @@ class Worker:
             return True
         return await workers.server_up_for(connection) < self._who.time_out
 
-    async def _write_ending(self, connection: Connection, one: Missing, ending: Ending) -> None:
-        async with connection.transaction():
+    async def _write_ending(self, one: Missing, ending: Ending) -> None:
+        async with self._database.transaction() as connection:
             ended = await workers.end(connection, one.number, ending)
-        if ended:
-            log.warning("worker.ended", worker=one.name, ending=ending.value)
-            if not self._database.address.pooled:
-                await workers.end_sessions(connection, one.sessions)
+        if not ended:
+            return
+        log.warning("worker.ended", worker=one.name, ending=ending.value)
+        if not self._database.address.pooled:  # behind a pooler the same session may be somebody else's by now
+            await workers.end_sessions(self._database.pool, one.sessions)
 
     async def _moved(self, lost: WorkerNumber | None, number: WorkerNumber) -> None:
         """Take up a new number; after a lost session, keep what nobody took meanwhile and let go of the rest."""

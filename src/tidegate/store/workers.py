@@ -137,7 +137,7 @@ async def end(connection: Connection, number: WorkerNumber, ending: Ending) -> b
     return name is not None
 
 
-async def end_sessions(connection: Connection, sessions: str) -> None:
+async def end_sessions(connection: Connection | asyncpg.Pool, sessions: str) -> None:
     """End what an ended worker still has open: a frozen one may hold row locks that no time-out reaches."""
     await connection.execute(
         """
