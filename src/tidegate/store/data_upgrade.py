@@ -8,7 +8,7 @@ from __future__ import annotations
 import fcntl
 import shutil
 import tempfile
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tidegate.errors import TidegateError
@@ -55,24 +55,25 @@ def _stop_cleanly(folder: Folder, version: str) -> None:
 
 def _upgrade(folder: Folder, version: str) -> None:
     old, new = folder.programs(version), folder.programs()
-    unfinished = folder.fresh("postgresql.unfinished")
-    checksums = _has_checksums(folder, old)
-    folder.runner.ask(
-        new / "initdb", "-D", unfinished.name, "-U", ROLE, "--auth=trust", "--encoding=UTF8", "--locale=C",
-        "--data-checksums" if checksums else "--no-data-checksums",
+    workshop = folder.fresh()  # pg_upgrade leaves a script where it runs
+    runner = replace(folder.runner, folder=workshop)
+    checksums = "--data-checksums" if _has_checksums(folder, old) else "--no-data-checksums"
+    runner.ask(
+        new / "initdb", "-D", "data", "-U", ROLE, "--auth=trust", "--encoding=UTF8", "--locale=C", checksums
     )  # fmt: skip
     sockets = Path(tempfile.mkdtemp(prefix="tidegate-"))  # a short path of plain characters, ours alone
     try:
-        folder.runner.give(sockets)
-        folder.runner.ask(
+        runner.give(sockets)
+        runner.ask(
             new / "pg_upgrade", "--old-bindir", old, "--new-bindir", new, "--old-datadir", "../postgresql",
-            "--new-datadir", f"../{unfinished.name}", "--username", ROLE, "--socketdir", sockets,
+            "--new-datadir", "data", "--username", ROLE, "--socketdir", sockets,
         )  # fmt: skip
     finally:
         shutil.rmtree(sockets)
-    unfinished.rename(folder.upgraded)
+    (workshop / "data").rename(folder.upgraded)
     sync(folder.home)
     folder.put_upgraded_in_place()
+    folder.sweep()
 
 
 def _has_checksums(folder: Folder, programs: Path) -> bool:

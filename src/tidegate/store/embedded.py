@@ -18,7 +18,7 @@ from urllib.parse import quote
 from tidegate.clock import SystemClock
 from tidegate.errors import BadInput, TidegateError
 from tidegate.store.database import Address
-from tidegate.store.folder import DATABASE, ROLE, Folder
+from tidegate.store.folder import DATABASE, ROLE, Folder, sync
 from tidegate.store.programs import CURRENT
 
 _SETTINGS = {
@@ -91,54 +91,81 @@ def address_in(home: Path) -> str:
 class Server:
     """The server of one data folder; whoever uses it holds the folder's lock."""
 
-    def __init__(self, folder: Folder, options: Sequence[str] = (), *, version: str = CURRENT) -> None:
+    def __init__(
+        self, folder: Folder, options: Sequence[str] = (), *, version: str = CURRENT, data: Path | None = None
+    ) -> None:
         self.folder = folder
-        self._options = [f"{name}={value}" for name, value in _SETTINGS.items()] + list(options)
+        self._options = options
         self._version = version
+        self._data = data or folder.data
         self._programs = folder.programs(version)
 
     def ensure_running(self) -> None:
-        self._make_or_check_data()
-        if not self._answers():
-            self._start()
-
-    def stop(self) -> None:
-        self._control("stop", "-m", "fast", "-w", "-t", str(_RECOVERY))
-
-    def _make_or_check_data(self) -> None:
         found = self.folder.data_version()
         if found is None:
-            self.folder.make_data(self._programs)
+            self._make_data()
         elif found != self._version:
             raise TidegateError(
                 f"The data folder {self.folder.home} holds PostgreSQL {found} data and this Tidegate uses version "
                 f"{self._version}. Run: tidegate db upgrade"
             )
-        owner, user = self.folder.data.stat().st_uid, self.folder.uid
+        self._refuse_foreign_data()
+        if not self._answers():
+            self.folder.sweep()
+            self.start()
+
+    def start(self) -> None:
+        """Start the server; after a crash of it, as soon as its orphaned children let go of the shared memory."""
+        self.folder.forget_stale_locks(self._data)
+        settings = [*(f"{name}={value}" for name, value in _SETTINGS.items()), *self._options]
+        given = " ".join(f"-c {shlex.quote(setting)}" for setting in settings)
+        clock = SystemClock()
+        deadline = clock.ticks() + 30
+        log = f"{self._data.name}/start.log"
+        while self._control("start", "-w", "-t", str(_RECOVERY), "-l", log, "-o", given) != 0:
+            words = self._last_words()
+            if "shared memory" not in words or clock.ticks() > deadline:
+                raise TidegateError(
+                    f"The embedded PostgreSQL in {self.folder.home} did not start: {words or 'it gave no reason'}. "
+                    f"Its log is in {self._data / 'log'}."
+                )
+            time.sleep(0.2)
+
+    def stop(self) -> None:
+        self._control("stop", "-m", "fast", "-w", "-t", str(_RECOVERY))
+
+    def _make_data(self) -> None:
+        """Make the data under another name and rename it, so that a kill leaves all of it or nothing."""
+        unfinished = self.folder.fresh()
+        locale = ("--encoding=UTF8", "--locale=C", "--locale-provider=builtin", "--builtin-locale=C.UTF-8")
+        ask = self.folder.runner.ask
+        ask(self._programs / "initdb", "-D", unfinished.name, "-U", ROLE, "--auth=trust", *locale)
+        server = Server(self.folder, self._options, data=unfinished)
+        server.start()
+        try:
+            ask(self._programs / "createdb", "-h", self.folder.socket, "-U", ROLE, DATABASE)
+        finally:
+            server.stop()
+        unfinished.rename(self.folder.data)
+        sync(self.folder.home)
+
+    def _refuse_foreign_data(self) -> None:
+        owner, user = self._data.stat().st_uid, self.folder.uid
         if owner != user:
             raise BadInput(
-                f"The database in {self.folder.data} belongs to user number {owner}, and {user} would run it. "
+                f"The database in {self._data} belongs to user number {owner}, and {user} would run it. "
                 "Run Tidegate as the user who made it."
             )
 
     def _answers(self) -> bool:
         return self.folder.runner.code(self._programs / "pg_isready", "-h", self.folder.socket, "-t", "5") == 0
 
-    def _start(self) -> None:
-        """Start the server; after a crash of it, as soon as its orphaned children let go of the shared memory."""
-        self.folder.forget_stale_pid()
-        options = " ".join(f"-c {shlex.quote(option)}" for option in self._options)
-        clock = SystemClock()
-        deadline = clock.ticks() + 30
-        while self._control("start", "-w", "-t", str(_RECOVERY), "-l", "postgresql/start.log", "-o", options) != 0:
-            words = self.folder.last_words()
-            if "shared memory" not in words or clock.ticks() > deadline:
-                raise TidegateError(
-                    f"The embedded PostgreSQL in {self.folder.home} did not start: {words or 'it gave no reason'}. "
-                    f"Its log is in {self.folder.data / 'log'}."
-                )
-            time.sleep(0.2)
-
     def _control(self, verb: str, *arguments: str) -> int:
-        (self.folder.data / "start.log").unlink(missing_ok=True)
-        return self.folder.runner.code(self._programs / "pg_ctl", verb, "-D", "postgresql", *arguments)
+        (self._data / "start.log").unlink(missing_ok=True)
+        return self.folder.runner.code(self._programs / "pg_ctl", verb, "-D", self._data.name, *arguments)
+
+    def _last_words(self) -> str:
+        try:
+            return " ".join((self._data / "start.log").read_text(errors="replace").split("\n")[-6:]).strip()
+        except OSError:
+            return ""

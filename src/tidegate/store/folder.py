@@ -6,6 +6,7 @@ import errno
 import fcntl
 import importlib.metadata
 import os
+import secrets
 import shutil
 import stat
 from collections.abc import Iterator
@@ -68,24 +69,18 @@ class Folder:
         """Where the data of an older version stays after an upgrade."""
         return self.home / f"postgresql-{version}"
 
-    def make_data(self, programs: Path) -> None:
-        """Make the data under another name and rename it, so that a kill leaves all of it or nothing."""
-        unfinished = self.fresh("postgresql.unfinished")
-        locale = ("--encoding=UTF8", "--locale=C", "--locale-provider=builtin", "--builtin-locale=C.UTF-8")
-        self.runner.ask(programs / "initdb", "-D", unfinished.name, "-U", ROLE, "--auth=trust", *locale)
-        single = (programs / "postgres", "--single", "-D", unfinished.name, "postgres")
-        self.runner.ask(*single, say=f"CREATE DATABASE {DATABASE}\n")
-        unfinished.rename(self.data)
-        sync(self.home)
-
-    def fresh(self, name: str) -> Path:
-        """An empty folder inside the data folder, in place of whatever a kill left there."""
-        folder = self.home / name
-        if folder.exists():
-            shutil.rmtree(folder)
+    def fresh(self) -> Path:
+        """An empty folder for data that is not finished, under a new name: a killed start's initdb may still run."""
+        self.sweep()
+        folder = self.home / f"postgresql.unfinished-{secrets.token_hex(4)}"
         folder.mkdir(mode=0o700)
         self.runner.give(folder)
         return folder
+
+    def sweep(self) -> None:
+        """Remove what killed starts left unfinished; what is still being written goes next time."""
+        for left in self.home.glob("postgresql.unfinished-*"):
+            shutil.rmtree(left, ignore_errors=True)
 
     def programs(self, version: str = CURRENT) -> Path:
         """The wheel's programs, or a copy where the database's user cannot reach them (a venv inside root's home)."""
@@ -97,28 +92,23 @@ class Folder:
         if not copy.exists():
             for older in self.home.glob(f"postgresql-programs-{version}-*"):
                 shutil.rmtree(older)
-            _copy_for_everybody(programs.parent, copy)
-        return copy / "bin"
+            _copy_for_everybody(programs, copy)
+        return copy / "package" / programs.parent.name / "bin"
 
-    def forget_stale_pid(self) -> None:
-        """Remove a pid file whose number now belongs to another program, as after a restart of the machine.
+    def forget_stale_locks(self, data: Path) -> None:
+        """Remove PostgreSQL's lock files when their number belongs to another program now, or to a dead server.
 
-        PostgreSQL itself does so only when no process of the same user has that number.
+        The one happens after a restart of the machine, the other in containers where nobody reaps the dead. PostgreSQL
+        itself removes them only when no process of the same user has that number. Whether a server is at work on the
+        data it checks in any case.
         """
-        mark = self.data / "postmaster.pid"
-        try:
-            place = Path(f"/proc/{int(mark.read_text().split()[0])}/cwd")
-            if place.exists() and not place.samefile(self.data):
-                mark.unlink()
-        except (OSError, ValueError, IndexError):
-            return  # no such file, no such process or nothing to be seen of it: PostgreSQL decides
-
-    def last_words(self) -> str:
-        """The end of what the server said when it started."""
-        try:
-            return " ".join((self.data / "start.log").read_text(errors="replace").split("\n")[-6:]).strip()
-        except OSError:
-            return ""
+        for lock in (data / "postmaster.pid", self.socket / ".s.PGSQL.5432.lock"):
+            try:
+                process = Path("/proc", lock.read_text().split()[0])
+                if process.exists() and not ((process / "cwd").exists() and (process / "cwd").samefile(data)):
+                    lock.unlink()
+            except (OSError, IndexError):
+                continue  # no such file, or nothing to be seen of that process: PostgreSQL decides
 
     def mark_moved(self, target: str) -> Path:
         """Write down that the database went to *target*."""
@@ -221,13 +211,16 @@ def _usable(home: Path) -> Iterator[None]:
         ) from problem
 
 
-def _copy_for_everybody(source: Path, copy: Path) -> None:
+def _copy_for_everybody(programs: Path, copy: Path) -> None:
+    """Copy the programs with the libraries of the wheel, which they look for three folders up."""
+    installed, package = programs.parent, programs.parent.parent
     unfinished = copy.with_name("postgresql-programs.unfinished")
     if unfinished.exists():
         shutil.rmtree(unfinished)
-    shutil.copytree(source, unfinished, symlinks=True)
+    shutil.copytree(installed, unfinished / "package" / installed.name, ignore=shutil.ignore_patterns("include", "*.a"))
+    libraries = package.with_name(f"{package.name}.libs")
+    if libraries.exists():
+        shutil.copytree(libraries, unfinished / libraries.name)
     for path in (unfinished, *unfinished.rglob("*")):
-        if not path.is_symlink():
-            mode = path.stat().st_mode
-            path.chmod(0o755 if path.is_dir() or mode & stat.S_IXUSR else 0o644)
+        path.chmod(0o755 if path.is_dir() or path.stat().st_mode & stat.S_IXUSR else 0o644)
     unfinished.rename(copy)
