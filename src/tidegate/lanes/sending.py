@@ -118,6 +118,9 @@ class Sending:
                 if isinstance(answer, Granted) and not await order.claimed(connection):
                     raise NotSent("Somebody else took this send first, so it was not sent from here.")
                 return answer, asked_at
+        except NotSent:
+            self._road.require_open()  # a lane that was stopped meanwhile tells why
+            raise
         except AWAY as problem:
             raise NotSent("The database did not answer, so nothing was sent.") from problem
 
