@@ -118,16 +118,17 @@ class Sending:
                 if isinstance(answer, Granted) and not await order.claimed(connection):
                     raise NotSent("Somebody else took this send first, so it was not sent from here.")
                 return answer, asked_at
-        except NotSent:
-            self._road.require_open()  # a lane that was stopped meanwhile tells why
-            raise
         except AWAY as problem:
             raise NotSent("The database did not answer, so nothing was sent.") from problem
 
     async def _charge(self, connection: Connection, order: Order) -> Granted | HeldBack:
         road = self._road
         limit = ChatLimit(str(order.channel), road.sends.chat) if road.sends.chat is not None else None
-        return await pace.claim_send(connection, road.require_open(), order.method, chat=limit, run=order.run)
+        try:
+            return await pace.claim_send(connection, road.require_open(), order.method, chat=limit, run=order.run)
+        except NotSent:
+            road.require_open()  # a lane that was stopped meanwhile tells why
+            raise
 
     async def _tune(self) -> None:
         """About once a minute, let the rate climb and the warm-up go on."""
