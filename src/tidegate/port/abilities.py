@@ -1,0 +1,160 @@
+"""What a client can do, each ability a small protocol of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Protocol, runtime_checkable
+
+from tidegate.port.values import (
+    ChannelId,
+    ChannelPage,
+    Cursor,
+    Difference,
+    FileHandle,
+    FileKind,
+    FilePage,
+    Head,
+    Hint,
+    Me,
+    Message,
+    MessageId,
+    Page,
+    Receipt,
+    SendKey,
+    TooLong,
+    Topic,
+    TopicId,
+    TopicPage,
+    Upload,
+)
+from tidegate.words import Account
+
+
+class Client(Protocol):
+    """A connected account. ``close`` may be called at any time and more than once."""
+
+    async def close(self) -> None: ...
+
+
+@runtime_checkable
+class Gates(Protocol):
+    """Can say for many channels at once whether anything changed. A channel missing from the answer is unknown."""
+
+    async def heads(self, channels: Sequence[ChannelId]) -> Mapping[ChannelId, Head]: ...
+
+
+@runtime_checkable
+class Reads(Protocol):
+    """Can page through a channel's history, newest first, below *before* when it is given."""
+
+    async def page(self, channel: ChannelId, *, before: MessageId | None) -> Page: ...
+
+
+@runtime_checkable
+class Lists(Protocol):
+    """Can list the channels the account sees, and say who the account is."""
+
+    async def channels(self, after: Cursor | None) -> ChannelPage: ...
+    async def me(self) -> Me: ...
+
+
+@runtime_checkable
+class Forums(Protocol):
+    """Has channels with topics: can list them, and tell of up to 100 known ones at once."""
+
+    async def topics(self, channel: ChannelId, after: Cursor | None) -> TopicPage: ...
+    async def topics_by_id(self, channel: ChannelId, topics: Sequence[TopicId]) -> Mapping[TopicId, Topic]: ...
+
+
+@runtime_checkable
+class Differs(Protocol):
+    """Can tell what changed in a channel since a value of its counter of changes."""
+
+    async def difference(self, channel: ChannelId, *, since: int) -> Difference | TooLong: ...
+
+
+@runtime_checkable
+class Searches(Protocol):
+    """Can search a channel, or one topic of it, for files below *before* and above *above*, newest first."""
+
+    async def files(
+        self,
+        channel: ChannelId,
+        *,
+        kind: FileKind,
+        before: MessageId | None,
+        above: MessageId | None,
+        topic: TopicId | None,
+    ) -> FilePage: ...
+
+
+@runtime_checkable
+class Recalls(Protocol):
+    """Can fetch up to 100 messages by number: None for one that is gone, nothing for one it does not speak of."""
+
+    async def messages(self, channel: ChannelId, ids: Sequence[MessageId]) -> Mapping[MessageId, Message | None]: ...
+
+
+@runtime_checkable
+class Files(Protocol):
+    """Can read a stretch of a file. *offset* and *length* are multiples of 4 KiB; the file's end cuts it short."""
+
+    async def read_file(self, handle: FileHandle, *, offset: int, length: int) -> bytes: ...
+
+
+@runtime_checkable
+class Sends(Protocol):
+    """Can post a text. *key* stays the same when the same send is repeated."""
+
+    async def send(self, channel: ChannelId, text: str, *, key: SendKey) -> Receipt: ...
+
+
+@runtime_checkable
+class SendsFiles(Protocol):
+    """Can take a file in parts, post it, or post one that the platform already has."""
+
+    async def save_part(self, upload: Upload, part: int, content: bytes) -> None: ...
+    async def send_file(
+        self, channel: ChannelId, upload: Upload, *, caption: str, topic: TopicId | None, key: SendKey
+    ) -> Receipt: ...
+    async def copy_file(
+        self, channel: ChannelId, handle: FileHandle, *, caption: str, topic: TopicId | None, key: SendKey
+    ) -> Receipt: ...
+
+
+@runtime_checkable
+class Hints(Protocol):
+    """Is told by the platform when something changes; waits for the next hint."""
+
+    async def hint(self) -> Hint: ...
+
+
+@runtime_checkable
+class Buckets(Protocol):
+    """Knows which of the platform's own rate-limit buckets a call falls into, before it is made.
+
+    Without this ability a wait for a bucket pauses the whole method that was told to wait.
+    """
+
+    def bucket(self, method: str, channel: ChannelId | None) -> str: ...
+
+
+@runtime_checkable
+class NamesMethods(Protocol):
+    """Knows the platform's name of the call behind a verb, so that the ledger counts as the platform does."""
+
+    def method(self, verb: str) -> str: ...
+
+
+class Vault(Protocol):
+    """Where an adapter keeps its sign-in: encrypted at rest, bound to its account."""
+
+    async def read(self, name: str) -> bytes | None: ...
+    async def write(self, name: str, secret: bytes) -> None: ...
+
+
+NoteConnect = Callable[[str], None]
+"""Counts a call a library makes by itself to connect, sign in or stay alive; the argument is its method."""
+
+Opener = Callable[[Account, Vault, NoteConnect], Awaitable[Client]]
+"""Connects an account. Raises ``SignedOut`` or ``Banned`` where a person has to act, others where a new try may do."""

@@ -1,0 +1,230 @@
+"""What travels between a platform and the house: numbers, messages, pages, files, receipts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import NewType
+
+from tidegate.errors import Refused
+
+ChannelId = NewType("ChannelId", int)  # the platform's own number of a channel
+MessageId = NewType("MessageId", int)  # the platform's own number of a message, ordered within its channel
+TopicId = NewType("TopicId", int)  # the number of a topic within its forum; General is 1
+SendKey = NewType("SendKey", str)  # what a platform that removes duplicates recognises a repeated send by
+FileId = NewType("FileId", int)  # the platform's own number of a file; a file posted twice may keep it
+FileHandle = NewType("FileHandle", str)  # what one account reads a file by; it expires, and is of no use to another
+UploadId = NewType("UploadId", int)  # our number of an upload, chosen and stored before its first part
+Cursor = NewType("Cursor", str)  # where a listing goes on, in the adapter's own words
+
+GENERAL = TopicId(1)
+
+
+class HandleExpired(Refused):
+    """The handle of a file is no longer valid: fetch its message again for a new one, and go on where you were."""
+
+
+class UploadLost(Refused):
+    """The platform no longer has all parts of an upload: it begins anew, under another number."""
+
+
+# What is read
+
+
+class FileKind(StrEnum):
+    """How the platform shows a file; only documents are found by a search for documents."""
+
+    DOCUMENT = "document"
+    PHOTO = "photo"
+    MEDIA = "media"  # video, audio, voice, sticker or moving picture
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """A file as its message announces it. *name* is a stranger's word, and empty where there is none."""
+
+    id: FileId
+    name: str
+    size: int
+    mime: str
+    kind: FileKind
+    handle: FileHandle
+
+
+@dataclass(frozen=True, slots=True)
+class TopicEvent:
+    """What a service message says of its topic; None means that it says nothing about it."""
+
+    created: bool
+    title: str | None = None
+    closed: bool | None = None
+    hidden: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One message as the platform shows it. *album* is shared by messages that were posted as one."""
+
+    id: MessageId
+    at: datetime
+    author: str
+    text: str
+    topic: TopicId | None = None
+    edited_at: datetime | None = None
+    reply_to: MessageId | None = None
+    album: int | None = None
+    protected: bool = False
+    files: Sequence[File] = ()
+    topic_event: TopicEvent | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """One answer of a channel's history.
+
+    ``reached_start`` is the platform's word that nothing older exists; an empty page alone says nothing.
+    """
+
+    messages: Sequence[Message]
+    reached_start: bool
+
+
+@dataclass(frozen=True, slots=True)
+class FilePage:
+    """One answer of a search for files, newest first. A short page is not the end: *ended* says when it is."""
+
+    messages: Sequence[Message]
+    ended: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Channel:
+    """A channel as the account sees it. What is *protected* cannot be copied on the server."""
+
+    id: ChannelId
+    title: str
+    forum: bool = False
+    protected: bool = False
+    may_post: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """A channel's newest message and the platform's own counter of changes, where it has one.
+
+    *channel* is what the same answer told of the channel itself.
+    """
+
+    newest: MessageId | None
+    changes: int | None
+    channel: Channel | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ChannelPage:
+    """Some of the channels the account can see; *next* is None when these were the last."""
+
+    heads: Mapping[ChannelId, Head]
+    next: Cursor | None
+
+
+@dataclass(frozen=True, slots=True)
+class Topic:
+    """One topic of a forum. Of a topic that is *gone* nothing but its number is known."""
+
+    id: TopicId
+    title: str = ""
+    newest: MessageId | None = None
+    pinned: bool = False
+    closed: bool = False
+    hidden: bool = False
+    gone: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class TopicPage:
+    """Some topics of a forum, in the platform's order; the list moves while it is read, so one may come twice."""
+
+    topics: Sequence[Topic]
+    next: Cursor | None
+
+
+@dataclass(frozen=True, slots=True)
+class News:
+    """What became of a channel, up to the value *upto* of its counter of changes.
+
+    *steps* is how far that lies ahead of the value before, where the platform says so: the sequence is unbroken
+    only when ``upto - steps`` is the value known so far. To be applied in the order posted, edited, deleted.
+    """
+
+    upto: int | None
+    steps: int | None = None
+    posted: Sequence[Message] = ()
+    edited: Sequence[Message] = ()
+    deleted: Sequence[MessageId] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """All that changed since a counter value, or the next part of it: there is more unless *final*."""
+
+    news: News
+    final: bool
+
+
+@dataclass(frozen=True, slots=True)
+class TooLong:
+    """The platform no longer tells each change: what lies between is unknown and has to be read. *head* is now."""
+
+    head: Head
+
+
+@dataclass(frozen=True, slots=True)
+class Hint:
+    """Something changed, the platform says. Hints get lost, so the gate is the truth.
+
+    Without a *channel* anything may have changed, because hints may have been missed.
+    """
+
+    channel: ChannelId | None
+    news: News | None = None
+
+
+# What is sent
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """The platform's word that it accepted a message.
+
+    Both are None when it only said that it has accepted this very send before.
+    """
+
+    message: MessageId | None
+    at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Upload:
+    """A file of ours on its way to the platform, in equal parts but for the last."""
+
+    id: UploadId
+    name: str
+    size: int
+    mime: str = "application/octet-stream"
+    part_size: int = 512 * 1024
+
+    @property
+    def parts(self) -> int:
+        return max(1, -(-self.size // self.part_size))
+
+
+@dataclass(frozen=True, slots=True)
+class Me:
+    """Who the account is on its platform; a premium account may send larger files."""
+
+    id: int
+    name: str
+    premium: bool = False
