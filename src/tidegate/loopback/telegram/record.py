@@ -1,0 +1,59 @@
+"""The platform's own record of what it was asked and given; it can contradict ours."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import asdict, dataclass, field
+from datetime import datetime
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One call as it arrived; the account is its phone number, empty before a sign-in."""
+
+    at: datetime
+    account: str
+    method: str
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """One message accepted from a client; *key* is its random id."""
+
+    at: datetime
+    account: str
+    target: int
+    topic: int
+    key: int
+    message: int
+    part: str
+
+
+@dataclass(frozen=True, slots=True)
+class Upload:
+    """One file uploaded whole: all its parts were there when a message asked for it."""
+
+    at: datetime
+    account: str
+    name: str
+    bytes: int
+    sha256: str
+
+
+@dataclass(slots=True)
+class Record:
+    """Everything, in the order it came."""
+
+    calls: list[Call] = field(default_factory=list)
+    sends: list[Sent] = field(default_factory=list)
+    uploads: list[Upload] = field(default_factory=list)
+    unknown: list[str] = field(default_factory=list)
+
+    def by_method(self, account: str = "") -> Counter[str]:
+        return Counter(call.method for call in self.calls if account in ("", call.account))
+
+
+def as_json(entries: list[Call] | list[Sent] | list[Upload]) -> list[dict[str, Any]]:
+    """Entries as the control address shows them."""
+    return [{"platform": "telegram", **asdict(entry), "at": entry.at.isoformat()} for entry in entries]

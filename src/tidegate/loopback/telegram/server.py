@@ -1,0 +1,101 @@
+"""The loopback Telegram: listens on 127.0.0.1, serves any number of clients, and pushes what happens to them."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import timedelta
+
+from telethon.tl import types
+
+from tidegate.clock import Clock, SystemClock
+from tidegate.loopback.telegram import shapes
+from tidegate.loopback.telegram.channels import Channel, Event
+from tidegate.loopback.telegram.connection import Connection
+from tidegate.loopback.telegram.handshake import PRIME, Handshake, ServerKey
+from tidegate.loopback.telegram.world import World
+
+
+class TelegramServer:
+    """Serves *world* to unmodified clients until closed.
+
+    A client is pointed at the address and given ``public_key_pem``; then it signs in as it would elsewhere. The clock
+    dates what happens and times the latency; the protocol itself goes by the machine's time, as clients check it.
+    """
+
+    def __init__(
+        self, world: World, clock: Clock, *, latency: timedelta = timedelta(), port: int = 0, prime: int = PRIME
+    ) -> None:
+        self.clock = clock
+        self.address = ""
+        self._world = world
+        self._key = ServerKey()
+        self._latency = latency
+        self._port = port
+        self._prime = prime
+        self._server: asyncio.Server | None = None
+        self._connections: set[Connection] = set()
+        world.listeners.append(self._push)
+
+    @property
+    def world(self) -> World:
+        return self._world
+
+    @property
+    def public_key_pem(self) -> str:
+        """What clients are to trust, in the PEM form Telethon takes."""
+        return self._key.public_pem
+
+    @property
+    def busy(self) -> bool:
+        """Whether a call is under way; a held clock stands still meanwhile."""
+        return any(connection.under_way for connection in self._connections)
+
+    async def start(self) -> str:
+        """Listen; returns the address, ``127.0.0.1:PORT``."""
+        self._server = await asyncio.start_server(self._serve, "127.0.0.1", self._port)
+        host, port = self._server.sockets[0].getsockname()[:2]
+        self.address = f"{host}:{port}"
+        return self.address
+
+    async def close(self) -> None:
+        assert self._server is not None
+        self._server.close()
+        self.disconnect_all()
+        self._world.listeners.remove(self._push)
+
+    def disconnect_all(self) -> None:
+        """Hang up on everybody, as a restart of the platform does."""
+        for connection in list(self._connections):
+            connection.hang_up()
+
+    def replace_world(self, world: World) -> None:
+        """Serve another world from now on; clients are hung up on and their keys unknown."""
+        self._world.listeners.remove(self._push)
+        world.listeners.append(self._push)
+        self._world = world
+        self.disconnect_all()
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        connection = Connection(self._world, self.address, self._shake, self._latency, reader, writer)
+        self._connections.add(connection)
+        try:
+            await connection.serve()
+        finally:
+            self._connections.discard(connection)
+
+    def _shake(self) -> Handshake:
+        return Handshake(self._key, server_time=int(SystemClock().now().timestamp()), prime=self._prime)
+
+    def _push(self, channel: Channel, event: Event) -> None:
+        """Tell every connected member; a large group may not be pushed at all, and then nobody is told."""
+        if not channel.pushes:
+            return
+        for connection in self._connections:
+            account = self._world.accounts.get(connection.sign_in.account if connection.sign_in else 0)
+            if account is None or not connection.wants_updates or account.id not in channel.members:
+                continue
+            update = shapes.update(self._world, channel, event, account)
+            if update is not None:
+                chats = [shapes.chat(self._world, channel, account)]
+                users = shapes.users(self._world, account)
+                connection.push(types.Updates([update], users, chats, self._world.clock.now(), seq=0))
