@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from datetime import datetime, timedelta
-from typing import TypeVar
 
 from tidegate.clock import Clock
-from tidegate.errors import AskedToWait, Banned, Refused, SignedOut
 from tidegate.lanes.limits import CAREFUL, ReadLimits, SendLimits
-from tidegate.lanes.reading import Reading
 from tidegate.lanes.road import Road, Stop
-from tidegate.lanes.sending import Claimed, Order, Sending
-from tidegate.port import ChannelId, Client, Gates, Head, MessageId, Page, Reads, Receipt, SendKey, Sends
+from tidegate.lanes.verbs import Verbs
+from tidegate.port import Client
 from tidegate.store.calls import Ledger
 from tidegate.store.database import Database
 from tidegate.words import Account, Claim
 
-A = TypeVar("A")
 
-
-class Lane:
+class Lane(Verbs):
     """The platform's verbs for one account, in turn and paced, paused when asked to wait, each call on the ledger.
 
     A read is repeated here while that can help. A send is made once: what is raised says whether it was handed over.
@@ -43,49 +38,8 @@ class Lane:
         self.account = account
         self.claim = claim
         self._clock = clock
-        self._road = Road(account, client, claim=claim, database=database, ledger=ledger, clock=clock, sends=sends)
-        self._gates = client if isinstance(client, Gates) else None
-        self._reads = client if isinstance(client, Reads) else None
-        self._sends = client if isinstance(client, Sends) else None
-        self._reading = Reading(self._road, reads)
-        self._sending = Sending(self._road)
-
-    # The verbs
-
-    async def heads(self, channels: Sequence[ChannelId], *, cycle: int | None = None) -> Mapping[ChannelId, Head]:
-        """For many channels at once: the newest message and the platform's counter of changes."""
-        client = self._able(self._gates, "say for many channels at once whether anything changed")
-        return await self._reading.read("heads", None, cycle, lambda: client.heads(channels))
-
-    async def page(self, channel: ChannelId, *, before: MessageId | None, cycle: int | None = None) -> Page:
-        """One page of a channel's history, newest first, below *before* when it is given."""
-        client = self._able(self._reads, "page through a channel's history")
-        return await self._reading.read("page", channel, cycle, lambda: client.page(channel, before=before))
-
-    async def send(
-        self,
-        channel: ChannelId,
-        text: str,
-        *,
-        key: SendKey,
-        run: int | None = None,
-        claimed: Claimed | None = None,
-    ) -> Receipt:
-        """Post a text as soon as the pace allows.
-
-        *claimed* makes the caller's own change of state in the transaction that charges the pace. When it returns
-        False the transaction is rolled back, nothing is charged and ``NotSent`` is raised.
-        """
-        client = self._able(self._sends, "post a text")
-        order = Order("send", channel, run, claimed)
-        try:
-            return await self._sending.send(order, lambda: client.send(channel, text, key=key))
-        except AskedToWait as asked:
-            await self._road.heed_wait(asked, order.method, channel)
-            raise
-        except (SignedOut, Banned) as stop:
-            await self._road.heed_stop(stop)
-            raise
+        road = Road(account, client, claim=claim, database=database, ledger=ledger, clock=clock, sends=sends)
+        super().__init__(road, reads)
 
     # Its state
 
@@ -123,8 +77,3 @@ class Lane:
     async def close(self) -> None:
         """Let no further call begin and disconnect; whoever waits for a turn gets ``NotOurs`` at once."""
         await self._road.close()
-
-    def _able(self, ability: A | None, what: str) -> A:
-        if ability is None:
-            raise Refused(f"A {self.account.platform.value.title()} account cannot {what}.")
-        return ability

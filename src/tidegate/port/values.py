@@ -220,6 +220,11 @@ class Upload:
     def parts(self) -> int:
         return max(1, -(-self.size // self.part_size))
 
+    @property
+    def big(self) -> bool:
+        """Platforms take files above 10 MiB by another call."""
+        return self.size > 10 * 1024 * 1024
+
 
 @dataclass(frozen=True, slots=True)
 class Me:
