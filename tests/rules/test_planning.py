@@ -1,0 +1,161 @@
+"""Which calls follow the gate, and whether a cycle stays within what was foretold."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.rules.test_scanning import memories
+from tidegate.rules.planning import (
+    CallLimits,
+    Calls,
+    Reading,
+    SelectedTopic,
+    foresee_channel,
+    foresee_topics,
+    gate_calls,
+    plan_reading,
+    plan_topics,
+    reading_calls,
+    topics_to_search,
+)
+from tidegate.rules.retrying import calls_to_retry
+from tidegate.rules.scanning import Change, ScanMemory, judge_change
+
+NOON = datetime(2026, 11, 15, 12, tzinfo=UTC)
+LIMITS = CallLimits()
+KNOWN = ScanMemory(last_scanned_at=NOON, watermark=500, newest_seen=510, changes=900)
+
+selections = st.dictionaries(
+    st.integers(1, 400), st.builds(SelectedTopic, memory=memories, its_turn=st.booleans()), max_size=30
+)
+
+
+def read(memory: ScanMemory, changes: int | None, *, its_turn: bool = False) -> Reading:
+    change = judge_change(memory, changes=changes, newest=None)
+    return plan_reading(memory, change, changes=changes, limits=LIMITS, its_turn=its_turn)
+
+
+def test_s13_s14_an_unchanged_channel_costs_the_gate_alone() -> None:
+    """S-13, S-14: 1,086 topics with nothing new are one call."""
+    reading = read(KNOWN, 900)
+    assert gate_calls(1, LIMITS) + reading_calls(reading, LIMITS) == Calls(1, 1)
+
+
+@pytest.mark.parametrize("missed", [1, 15, 150, 300])
+def test_s15_s16_a_few_changes_are_read_as_a_difference(missed: int) -> None:
+    """S-15, S-16: exact, with the platform's own end."""
+    assert read(KNOWN, 900 + missed) is Reading.DIFFERENCE
+
+
+@pytest.mark.parametrize("missed", [301, 5_000])
+def test_s19_too_much_talk_is_searched(missed: int) -> None:
+    """S-19: one search instead of 50 pages of chatter."""
+    assert read(KNOWN, 900 + missed) is Reading.SEARCH
+
+
+def test_s20_without_a_counter_the_whole_chat_is_searched() -> None:
+    """S-20: a new channel has nothing to read on from."""
+    assert read(ScanMemory(), 5_000) is Reading.SEARCH
+    assert read(replace(KNOWN, changes=None), 5_000) is Reading.SEARCH
+
+
+def test_s11_a_channel_without_an_answer_is_read_all_the_same() -> None:
+    """S-11: unknown is not unchanged; the stored counter is enough to ask."""
+    assert read(KNOWN, None) is Reading.DIFFERENCE
+    assert read(KNOWN, 899) is Reading.DIFFERENCE
+
+
+def test_s12_s74_a_wish_and_a_turn_look_beyond_the_gate() -> None:
+    """S-12, S-74: the gate may be stale; a person's wish and a cold channel's turn do not rely on it."""
+    assert read(replace(KNOWN, asked=True), 900) is Reading.SEARCH
+    assert read(KNOWN, 900, its_turn=True) is Reading.SEARCH
+
+
+def test_s46_nothing_is_read_where_nobody_can() -> None:
+    """S-46: a place without a reader costs no call."""
+    unreadable = ScanMemory(readable=False)
+    assert read(unreadable, 5) is Reading.NOTHING
+    assert foresee_channel(unreadable, LIMITS, its_turn=True) == Calls(0, 0)
+
+
+@pytest.mark.parametrize(("channels", "calls"), [(0, 0), (1, 1), (100, 1), (101, 2), (1_000, 10)])
+def test_the_gate_asks_for_a_hundred_channels_a_call(channels: int, calls: int) -> None:
+    """The gate is shared: many channels, one call."""
+    assert gate_calls(channels, LIMITS) == Calls(calls, calls)
+
+
+@given(
+    memory=memories, changes=st.none() | st.integers(1, 900), newest=st.none() | st.integers(0, 60), turn=st.booleans()
+)
+def test_the_real_cycle_lies_within_what_was_foretold(
+    memory: ScanMemory, changes: int | None, newest: int | None, turn: bool
+) -> None:
+    """`tidegate plan`: whatever the gate answers, the channel's calls lie between the two numbers."""
+    foretold = foresee_channel(memory, LIMITS, its_turn=turn)
+    change = judge_change(memory, changes=changes, newest=newest)
+    reading = plan_reading(memory, change, changes=changes, limits=LIMITS, its_turn=turn)
+    retries = calls_to_retry(memory.failures_to_retry) if memory.readable else 0
+    real = Calls(retries, retries) + reading_calls(reading, LIMITS)
+    assert foretold.at_least <= real.at_least
+    assert real.at_most <= foretold.at_most
+
+
+@given(memory=memories, changes=st.none() | st.integers(1, 900))
+def test_nothing_is_read_only_where_nothing_changed_for_certain(memory: ScanMemory, changes: int | None) -> None:
+    """A readable channel is left alone only on the platform's word."""
+    if read(memory, changes) is Reading.NOTHING and memory.readable:
+        assert changes is not None
+        assert changes == memory.changes
+
+
+def forum(*, moved: int = 0) -> tuple[dict[int, SelectedTopic], dict[int, int]]:
+    """1,086 selected topics, all scanned before, and their newest messages, of which *moved* are new."""
+    topics = {number: SelectedTopic(KNOWN) for number in range(1, 1_087)}
+    return topics, {number: 511 if number <= moved else 510 for number in topics}
+
+
+class TestSelectedTopics:
+    def test_an_unchanged_forum_asks_for_no_topic(self) -> None:
+        """One call when nothing changed: the gate's."""
+        topics, _ = forum()
+        plan = plan_topics(topics, Change.UNCHANGED, LIMITS)
+        assert (plan.heads, plan.searches, plan.calls) == ((), (), Calls(0, 0))
+
+    def test_a_changed_forum_asks_for_heads_and_searches_what_moved(self) -> None:
+        """12 + 2 x active: the gate, eleven calls for the heads, and two for each topic that moved."""
+        topics, newest = forum(moved=50)
+        plan = plan_topics(topics, Change.CHANGED, LIMITS)
+        assert plan.calls.at_least == 11
+        assert topics_to_search(topics, plan.heads, newest) == tuple(range(1, 51))
+
+    def test_s72_a_topic_that_got_no_answer_is_searched(self) -> None:
+        """S-72: a missing row is not an idle topic."""
+        topics, newest = forum()
+        del newest[17]
+        plan = plan_topics(topics, Change.UNKNOWN, LIMITS)
+        assert topics_to_search(topics, plan.heads, newest) == (17,)
+
+    @given(topics=selections, change=st.sampled_from(Change))
+    def test_a_topic_is_asked_for_once(self, topics: dict[int, SelectedTopic], change: Change) -> None:
+        """What is searched anyway needs no head, and in a changed forum none is forgotten."""
+        plan = plan_topics(topics, change, LIMITS)
+        assert not set(plan.heads) & set(plan.searches)
+        if change is not Change.UNCHANGED:
+            assert {*plan.heads, *plan.searches} == set(topics)
+
+    @given(topics=selections, change=st.sampled_from(Change))
+    def test_the_forecast_holds_whatever_the_gate_says(self, topics: dict[int, SelectedTopic], change: Change) -> None:
+        """`tidegate plan` over selected topics."""
+        foretold, real = foresee_topics(topics, LIMITS), plan_topics(topics, change, LIMITS).calls
+        assert foretold.at_least <= real.at_least <= real.at_most <= foretold.at_most
+
+
+def test_limits_refuse_what_cannot_be() -> None:
+    """A batch of nothing would never end."""
+    with pytest.raises(ValueError, match="count from 1"):
+        CallLimits(gate_batch=0)
