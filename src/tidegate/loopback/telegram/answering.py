@@ -10,11 +10,25 @@ from typing import Any
 from telethon.tl import TLObject
 
 from tidegate.loopback.faults import Fault, FaultKind
-from tidegate.loopback.telegram import methods_dialogs, methods_signing_in
+from tidegate.loopback.telegram import (
+    methods_dialogs,
+    methods_files,
+    methods_reading,
+    methods_sending,
+    methods_signing_in,
+    methods_topics,
+)
 from tidegate.loopback.telegram.asking import Answer, Method, Refusal, Request, channels_named
 from tidegate.loopback.telegram.record import Call
 
-METHODS: dict[str, Method] = {**methods_signing_in.METHODS, **methods_dialogs.METHODS}
+METHODS: dict[str, Method] = {
+    **methods_signing_in.METHODS,
+    **methods_dialogs.METHODS,
+    **methods_topics.METHODS,
+    **methods_reading.METHODS,
+    **methods_files.METHODS,
+    **methods_sending.METHODS,
+}
 
 _TRUE, _FALSE, _VECTOR = 0x997275B5, 0xBC799737, 0x1CB5C415
 
@@ -42,7 +56,11 @@ async def answer(request: Request, latency: timedelta) -> Answer:
     if method is None:
         world.record.unknown.append(request.method)
         raise Refusal(400, "INPUT_METHOD_INVALID")
-    result = method(replace(request, fault=fault))
+    world.asker = request.sign_in
+    try:
+        result = method(replace(request, fault=fault))
+    finally:
+        world.asker = None
     if fault and fault.kind is FaultKind.DROP_AFTER_ACCEPT:
         raise Silence(hang_up=True)
     return result

@@ -55,7 +55,7 @@ class Connection:
     world: World
     address: str
     handshake: Callable[[], Handshake]
-    latency: timedelta
+    latency: Callable[[], timedelta]
     reader: asyncio.StreamReader
     writer: asyncio.StreamWriter
     sign_in: SignIn | None = None
@@ -132,7 +132,7 @@ class Connection:
         self.wants_updates = self.wants_updates or not quiet
         request = Request(self.world, self.sign_in, method_name(query), query, self.address)
         try:
-            result = as_bytes(await answer(request, self.latency))
+            result = as_bytes(await answer(request, self.latency()))
         except Refusal as refusal:
             result = bytes(types.RpcError(refusal.code, refusal.name))
         except Silence as silence:
@@ -140,6 +140,11 @@ class Connection:
                 self.under_way.discard(asyncio.current_task())
                 self.hang_up()
             return
+        except Exception:
+            # A fault of this platform, not of the client: it is told at once, and the traceback is logged.
+            self.world.record.unknown.append(f"{request.method} (broke)")
+            self._reply(message_id, bytes(types.RpcError(500, "INTERNAL")))
+            raise
         self._reply(message_id, result)
 
     def _reply(self, message_id: int, result: bytes) -> None:

@@ -33,6 +33,7 @@ class File:
     kind: FileKind = FileKind.DOCUMENT
     mime: str = "application/octet-stream"
     pieces: dict[int, bytes] = field(default_factory=dict)
+    home: int = 0  # the channel it was first posted in
     generation: int = 0  # of its references: each step makes the earlier ones expire
 
     def read(self, offset: int, limit: int) -> bytes:

@@ -11,13 +11,14 @@ from tidegate.loopback.faults import FaultKind
 from tidegate.loopback.telegram import shapes
 from tidegate.loopback.telegram.asking import Answer, Method, Refusal, Request
 from tidegate.loopback.telegram.channels import Channel
+from tidegate.loopback.telegram.methods_reading import page_size
 from tidegate.loopback.telegram.methods_signing_in import state
 
 
 def get_dialogs(request: Request) -> Answer:
     query = request.query
     seen = [channel for channel in _readable(request) if channel.archived == (query.folder_id == 1)]
-    page = _after(seen, query)[: _page_size(request, query.limit)]
+    page = _after(seen, query)[: page_size(request, query.limit)]
     parts = _parts(request, page)
     if len(page) == len(seen):
         return types.messages.Dialogs(**parts)
@@ -65,11 +66,6 @@ def _after(channels: Sequence[Channel], query: Any) -> list[Channel]:
         return list(channels)
     peer = getattr(query.offset_peer, "channel_id", 0)
     return [channel for channel in channels if (int(_order(channel)[0]), channel.id) < (offset, peer)]
-
-
-def _page_size(request: Request, wanted: int) -> int:
-    size = max(1, min(wanted, request.world.limits.page))
-    return max(1, size * 37 // 100) if request.struck(FaultKind.SHORT_PAGE) else size
 
 
 def _parts(request: Request, channels: Sequence[Channel]) -> dict[str, list[object]]:

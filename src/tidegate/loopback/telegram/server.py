@@ -29,7 +29,7 @@ class TelegramServer:
         self.address = ""
         self._world = world
         self._key = ServerKey()
-        self._latency = latency
+        self.latency = latency
         self._port = port
         self._prime = prime
         self._server: asyncio.Server | None = None
@@ -76,7 +76,7 @@ class TelegramServer:
         self.disconnect_all()
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        connection = Connection(self._world, self.address, self._shake, self._latency, reader, writer)
+        connection = Connection(self._world, self.address, self._shake, lambda: self.latency, reader, writer)
         self._connections.add(connection)
         try:
             await connection.serve()
@@ -92,7 +92,8 @@ class TelegramServer:
             return
         for connection in self._connections:
             account = self._world.accounts.get(connection.sign_in.account if connection.sign_in else 0)
-            if account is None or not connection.wants_updates or account.id not in channel.members:
+            told = connection.wants_updates and connection.sign_in is not self._world.asker
+            if account is None or not told or account.id not in channel.members:
                 continue
             update = shapes.update(self._world, channel, event, account)
             if update is not None:

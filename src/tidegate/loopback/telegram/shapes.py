@@ -78,7 +78,8 @@ def dialog(channel: Channel, *, pts: int, top: int) -> types.Dialog:
     )
 
 
-def topic_row(channel: Channel, topic: Topic, top: int) -> TLObject:
+def topic_row(channel: Channel, topic: Topic, top: int, *, short: bool = False) -> TLObject:
+    """A topic's row in a list; in the short form only its id, date, title and sender can be relied on."""
     if topic.deleted:
         return types.ForumTopicDeleted(topic.id)
     return types.ForumTopic(
@@ -98,6 +99,7 @@ def topic_row(channel: Channel, topic: Topic, top: int) -> TLObject:
         notify_settings=types.PeerNotifySettings(),
         closed=topic.closed,
         pinned=topic.pinned,
+        short=short,
     )
 
 

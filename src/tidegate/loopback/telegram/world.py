@@ -77,6 +77,7 @@ class World:
         self.limits = Limits()
         self.faults = Faults()
         self.record = Record()
+        self.asker: SignIn | None = None  # gets its news as the answer, so nobody pushes it to them
         self.listeners: list[Callable[[Channel, Event], None]] = []
 
     def token(self, *of: object) -> int:
@@ -197,6 +198,8 @@ class World:
         channel.newest_id += 1
         message.id = channel.newest_id
         channel.messages[message.id] = message
+        if message.file and not message.file.home:
+            message.file.home = channel.id
         self._tell(channel, channel.note(EventKind.NEW, (message.id,)))
         return message
 

@@ -1,0 +1,50 @@
+"""A loopback Telegram inside the test's own process, and clients that are gone when the test ends."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+
+import pytest
+from telethon import TelegramClient
+
+from tests.loopback.clients import make_client, sign_in
+from tidegate.clock import SystemClock
+from tidegate.loopback.telegram import TelegramServer, World
+
+PHONE = "+1000001"
+
+Connects = Callable[..., Awaitable[TelegramClient]]
+
+
+@pytest.fixture
+async def telegram() -> AsyncIterator[TelegramServer]:
+    """A running platform with one account and no channels."""
+    clock = SystemClock()
+    world = World(clock, seed=7)
+    world.add_account(PHONE, "Ada")
+    running = TelegramServer(world, clock)
+    await running.start()
+    yield running
+    await running.close()
+    assert world.record.unknown == []
+
+
+@pytest.fixture
+async def connect(telegram: TelegramServer) -> AsyncIterator[Connects]:
+    """Connects and signs in clients; ends them with the test."""
+    opened: list[TelegramClient] = []
+
+    async def make(phone: str = PHONE, **otherwise: object) -> TelegramClient:
+        client = make_client(telegram, **otherwise)
+        opened.append(client)
+        return await sign_in(client, telegram, phone)
+
+    yield make
+    for client in opened:
+        await client.disconnect()
+
+
+@pytest.fixture
+async def client(connect: Connects) -> TelegramClient:
+    """The first account's client, signed in."""
+    return await connect()
