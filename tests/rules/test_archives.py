@@ -1,0 +1,309 @@
+"""Which files form a set, and whether it is whole (scenarios J of the scans)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tidegate.rules.archives import (
+    ArchiveSet,
+    Part,
+    SetHabits,
+    SetState,
+    drop_message,
+    learn_volumes,
+    missing,
+    missing_in_words,
+    place_part,
+    state_of,
+    surplus,
+)
+from tidegate.rules.naming import Kind, ending
+
+NOON = datetime(2026, 11, 15, 12, tzinfo=UTC)
+MINUTE = timedelta(minutes=1)
+HABITS = SetHabits()
+LATER = NOON + HABITS.quiet_for
+FULL, LAST = 1_000, 400
+MULTI = [kind for kind in Kind if not kind.is_single]
+
+
+def part(message: int, name: str, size: int = FULL, **more: object) -> Part:
+    """A part posted as message number *message*, a minute after the one before, with a file of its own."""
+    own = Part(message, file=9_000 + message, name=name, size=size, at=NOON + message * MINUTE, seen_at=NOON)
+    return replace(own, **more)  # type: ignore[arg-type]
+
+
+def posted(*names: str, first: int = 1) -> list[Part]:
+    """Parts posted one after the other, the last one smaller."""
+    sizes = [FULL] * (len(names) - 1) + [LAST]
+    return [part(first + place, name, size) for place, (name, size) in enumerate(zip(names, sizes, strict=True))]
+
+
+def placed(parts: Sequence[Part], sets: Sequence[ArchiveSet] = ()) -> list[ArchiveSet]:
+    sets = list(sets)
+    for one in parts:
+        sets = place_part(sets, one)
+    return sets
+
+
+def names(one: ArchiveSet) -> list[str]:
+    return [held.name for held in one.manifest]
+
+
+def state(one: ArchiveSet, now: datetime = NOON) -> SetState:
+    return state_of(one, now=now)
+
+
+class TestSets:
+    def test_s75_three_parts_with_a_smaller_last_one(self) -> None:
+        """S-75: one archive, whole at once."""
+        (one,) = placed(posted("x.part1.rar", "x.part2.rar", "x.part3.rar"))
+        assert (state(one), len(one.parts)) == (SetState.WAITING, 3)
+
+    def test_s76_ten_parts_in_the_order_of_their_numbers(self) -> None:
+        """S-76: 10 comes after 9, not after 1, with or without zeros."""
+        wanted = [f"x.part{number:02}.rar" for number in range(1, 11)]
+        (one,) = placed(list(reversed(posted(*wanted))))
+        assert names(one) == wanted
+
+    def test_s77_a_part_that_comes_in_the_next_cycle(self) -> None:
+        """S-77: collecting, then one archive, not two."""
+        first, second, third = posted("x.part1.rar", "x.part2.rar", "x.part3.rar")
+        (one,) = placed([first, third])
+        assert state(one) is SetState.COLLECTING
+        (one,) = placed([replace(second, seen_at=NOON + 60 * MINUTE)], [one])
+        assert state(one) is SetState.WAITING
+
+    def test_s78_a_part_that_never_comes(self) -> None:
+        """S-78: after the time limit it is shown as incomplete and names what is missing; the part revives it."""
+        first, second, third = posted("x.part1.rar", "x.part2.rar", "x.part3.rar")
+        (one,) = placed([first, third])
+        late = NOON + HABITS.collect_for
+        assert (state(one, late), missing_in_words(one)) == (SetState.INCOMPLETE, ".part2.rar")
+        (one,) = placed([replace(second, seen_at=late)], [one])
+        assert state(one, late) is SetState.WAITING
+
+    def test_s79_the_order_of_volumes(self) -> None:
+        """S-79: z01, z02, zip and rar, r00, r01."""
+        spanned, volumes = placed(posted("x.zip", "x.z02", "x.z01") + posted("y.r01", "y.r00", "y.rar", first=9))
+        assert names(spanned) == ["x.z01", "x.z02", "x.zip"]
+        assert names(volumes) == ["y.rar", "y.r00", "y.r01"]
+
+    def test_s80_pieces_of_three_types_are_three_archives(self) -> None:
+        """S-80: the same base, told apart by kind."""
+        sets = placed(
+            posted("x.7z.001", "x.7z.002", "x.7z.003")
+            + posted("x.rar.001", "x.rar.002", first=11)
+            + posted("x.zip.001", "x.zip.002", first=21)
+        )
+        assert [one.kind for one in sets] == [Kind.SPLIT_7Z, Kind.SPLIT_RAR, Kind.SPLIT_ZIP]
+        assert {state(one) for one in sets} == {SetState.WAITING}
+
+    def test_s81_case_is_ignored(self) -> None:
+        """S-81: X.PART1.RAR and x.part2.rar are one archive."""
+        (one,) = placed(posted("X.PART1.RAR", "x.part2.rar"))
+        assert names(one) == ["X.PART1.RAR", "x.part2.rar"]
+
+    def test_s82_a_set_posted_twice_is_two_sets(self) -> None:
+        """S-82: a repeated number with another file opens a second set; nothing mixes."""
+        style = ("x.part1.rar", "x.part2.rar", "x.part3.rar")
+        one, two = placed(posted(*style) + posted(*style, first=11))
+        assert [held.message for held in one.manifest] == [1, 2, 3]
+        assert [held.message for held in two.manifest] == [11, 12, 13]
+
+    def test_a_repost_does_not_fill_the_hole_of_an_older_set(self) -> None:
+        """Two uploads of different content under one name would make a corrupt set."""
+        first, _, third = posted("x.part1.rar", "x.part2.rar", "x.part3.rar")
+        again = posted("x.part1.rar", "x.part2.rar", "x.part3.rar", first=101)
+        for order in (again, list(reversed(again))):
+            old, new = placed([first, third, *order])
+            assert [held.message for held in new.manifest] == [101, 102, 103]
+            assert missing(old) == [(2, 2)]
+
+    def test_a_zip_waits_for_nobody_until_volumes_come(self) -> None:
+        """A single .zip or .rar is whole; a volume of the same base makes it one of a set."""
+        for lone, volume in (("x.zip", "x.z02"), ("x.rar", "x.r01")):
+            (one,) = placed([part(1, lone)])
+            assert state(one) is SetState.WAITING
+            (one,) = placed([part(2, volume)], [one])
+            assert state(one) is SetState.COLLECTING
+
+    def test_a_zip_that_says_it_has_volumes_waits_for_them(self) -> None:
+        """The ZIP's end record counts its volumes, and must match."""
+        (one,) = placed([part(1, "x.zip")])
+        three = learn_volumes(one, 3)
+        assert (state(three), missing_in_words(three)) == (SetState.COLLECTING, ".z01 to .z02")
+        (whole,) = placed([part(2, "x.z01"), part(3, "x.z02")], [three])
+        assert state(whole) is SetState.WAITING
+        assert len(placed([part(4, "x.z03")], [whole])) == 2, "a fourth volume is of another set"
+        late = learn_volumes(placed([part(4, "x.z03"), part(2, "x.z01"), part(3, "x.z02")], [one])[0], 3)
+        assert (surplus(late), state(late)) == ([3], SetState.COLLECTING)
+
+    def test_numbers_alone_are_an_archive_only_with_a_001(self) -> None:
+        """Kind 7: a file that happens to end in .123 is not shown as an incomplete archive."""
+        (one,) = placed([part(1, "notes.123")])
+        assert not one.is_recognised
+        (one,) = placed([part(2, "notes.001")], [one])
+        assert one.is_recognised
+
+    def test_equal_parts_prove_no_end(self) -> None:
+        """Without a smaller last part a quiet period decides; what comes meanwhile starts it anew."""
+        pair = [part(1, "x.7z.001"), part(2, "x.7z.002")]
+        (one,) = placed(pair)
+        assert state(one, LATER - MINUTE) is SetState.COLLECTING
+        assert state(one, LATER) is SetState.WAITING
+        (one,) = placed([part(3, "x.7z.003", seen_at=LATER - MINUTE)], [one])
+        assert state(one, LATER) is SetState.COLLECTING
+
+    def test_two_senders_are_two_sets(self) -> None:
+        """Two people who post the same name at the same time do not make one archive."""
+        assert len(placed([part(1, "x.part1.rar", sender="ann"), part(2, "x.part2.rar", sender="bob")])) == 2
+
+    def test_a_long_time_apart_is_two_sets(self) -> None:
+        """A part years later is not the one that was missing."""
+        much_later = NOON + HABITS.apart_for + 2 * MINUTE
+        assert len(placed([part(1, "x.part1.rar"), part(2, "x.part2.rar", at=much_later)])) == 2
+
+    def test_interleaved_albums_are_told_apart(self) -> None:
+        """What was posted as one album belongs together, whatever lies between."""
+        mixed = [
+            part(number * 2 + album, f"x.part{number}.rar", FULL - number // 3, album=album)
+            for number in (1, 2, 3)
+            for album in (0, 1)
+        ]
+        for one in placed(mixed):
+            assert len({held.album for held in one.manifest}) == 1
+
+    def test_interleaved_sets_are_told_apart_by_size(self) -> None:
+        """Parts of one set have one size, so another size is another set."""
+        mixed = [part(10 * n + s, f"x.part{n}.rar", size) for n in (1, 2, 3) for s, size in enumerate((FULL, FULL + 5))]
+        for one in placed(mixed):
+            assert len({held.size for held in one.manifest}) == 1
+
+    def test_a_hostile_number_costs_no_memory(self) -> None:
+        """A lone part 99999 names its hole in a line."""
+        (one,) = placed([part(1, "x.part99999.rar")])
+        assert missing_in_words(one) == ".part1.rar to .part99998.rar"
+
+
+class TestDeletions:
+    def test_a_deleted_part_reopens_the_question(self) -> None:
+        """It does not shorten the set: two of three parts are never taken for a whole."""
+        sets = placed(posted("x.part1.rar", "x.part2.rar", "x.part3.rar"))
+        (one,) = drop_message(sets, 3)
+        assert (state(one, LATER), missing_in_words(one)) == (SetState.COLLECTING, ".part3.rar")
+        (one,) = placed([part(4, "x.part3.rar", LAST)], [one])
+        assert state(one) is SetState.WAITING
+
+    def test_a_set_without_parts_is_gone(self) -> None:
+        """The last part's message was deleted: shown as gone, and a new posting is a new set."""
+        sets = drop_message(placed([part(1, "x.zip")]), 1)
+        assert [state(one) for one in sets] == [SetState.GONE]
+        assert len(placed([part(2, "x.zip")], sets)) == 2
+
+    def test_the_same_file_in_another_message_steps_in(self) -> None:
+        """A file forwarded within its place is no second set, and saves the first when that message is deleted."""
+        sets = placed([part(1, "x.zip"), part(7, "x.zip", file=9_001)])
+        assert len(sets) == 1
+        (one,) = drop_message(sets, 1)
+        assert [held.message for held in one.manifest] == [7]
+
+    def test_s33_an_edit_swaps_the_file(self) -> None:
+        """S-33: the edited message's new file takes the place of the old one in a set that is still open."""
+        sets = placed(posted("x.part1.rar", "x.part2.rar", "x.part3.rar"))
+        swapped = part(2, "x.part2.rar", file=77)
+        (one,) = placed([swapped], drop_message(sets, 2, kept=[77]))
+        assert one.parts[2].file == 77
+        assert state(one) is SetState.WAITING
+
+    def test_an_edit_of_the_text_alone_changes_nothing(self) -> None:
+        """The files that are kept stay where they are."""
+        sets = placed(posted("x.part1.rar", "x.part2.rar"))
+        assert drop_message(sets, 2, kept=[9_002]) == sets
+
+
+@st.composite
+def whole_sets(draw: st.DrawFn) -> list[Part]:
+    """A set of any style with two to twelve parts in the order of their content, its last part smaller."""
+    kind = draw(st.sampled_from(MULTI))
+    count = draw(st.integers(2, 12))
+    numbers = list(range(kind.first, kind.first + count))
+    if kind is Kind.ZIP:
+        numbers.append(numbers.pop(0))
+    return posted(*(f"Model{ending(kind, number)}" for number in numbers))
+
+
+@given(parts=whole_sets(), data=st.data())
+def test_a_set_is_one_set_in_whatever_order_it_comes(parts: list[Part], data: st.DataObject) -> None:
+    """Pages come newest first, differences oldest first, and a killed worker reads some of them twice."""
+    order = data.draw(st.permutations(parts)) + data.draw(st.lists(st.sampled_from(parts)))
+    (one,) = placed(order)
+    assert one.manifest == parts
+    assert state(one) is SetState.WAITING
+
+
+@given(parts=whole_sets(), data=st.data())
+def test_a_set_with_a_hole_is_never_whole(parts: list[Part], data: st.DataObject) -> None:
+    """Whatever part is missing but the last of a style without an end mark, no time makes the rest an archive.
+
+    The last volume before a ``.zip`` is missed once the ZIP's end record has told how many there are.
+    """
+    hole = data.draw(st.integers(0, len(parts) - 2))
+    (one,) = placed([one for one in parts if one is not parts[hole]])
+    if one.kind is Kind.ZIP:
+        one = learn_volumes(one, len(parts))
+    assert state(one, NOON + timedelta(days=900)) is SetState.INCOMPLETE
+    assert missing_in_words(one)
+
+
+@given(parts=whole_sets(), data=st.data())
+def test_a_deletion_is_never_forgotten(parts: list[Part], data: st.DataObject) -> None:
+    """Any deleted part, the last included, leaves the set open until something takes its place."""
+    deleted = data.draw(st.sampled_from(parts))
+    (one,) = drop_message(placed(parts), deleted.message)
+    assert state(one, NOON + timedelta(days=900)) is SetState.INCOMPLETE
+    (one,) = placed([deleted], [one])
+    assert one.manifest == parts
+
+
+@given(parts=whole_sets(), backwards=st.booleans())
+def test_a_repost_never_mixes_with_the_first_posting(parts: list[Part], backwards: bool) -> None:
+    """Read upwards or downwards, each posting keeps its own messages."""
+    again = [replace(one, message=one.message + 500, file=one.file + 500) for one in parts]
+    both = [*parts, *again]
+    sets = placed(both[::-1] if backwards else both)
+    assert sorted(one.manifest[0].message for one in sets) == sorted([parts[0].message, again[0].message])
+    assert all(one.manifest in (parts, again) for one in sets)
+
+
+@given(data=st.data())
+def test_every_archive_part_is_in_exactly_one_set(data: st.DataObject) -> None:
+    """Whatever is posted, deleted and posted again, no part is lost and none is counted twice."""
+    files = st.sampled_from(
+        ["x.zip", "x.z01", "x.rar", "x.r00", "x.part1.rar", "x.part2.rar", "x.001", "x.pdf", "x.jpg"]
+    )
+    posts = data.draw(st.lists(files, max_size=25))
+    sets: list[ArchiveSet] = []
+    alive: set[int] = set()
+    for message, name in enumerate(posts, 1):
+        sets = place_part(sets, part(message, name, data.draw(st.sampled_from([FULL, LAST]))))
+        alive |= {message} if name != "x.jpg" else set()
+        if alive and data.draw(st.booleans()):
+            gone = data.draw(st.sampled_from(sorted(alive)))
+            sets = drop_message(sets, gone)
+            alive.discard(gone)
+    held = [one.message for whole in sets for one in whole.parts.values()]
+    assert sorted(held) == sorted(alive)
+
+
+@pytest.mark.parametrize("name", ["model.7z", "a.tar.gz", "plan.pdf"])
+def test_a_single_file_is_whole_at_once(name: str) -> None:
+    """Kinds 8 to 10 wait for nothing."""
+    (one,) = placed([part(1, name)])
+    assert state(one) is SetState.WAITING
