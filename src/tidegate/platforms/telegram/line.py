@@ -1,0 +1,178 @@
+"""One connection to Telegram: Telethon's protocol without a will of its own.
+
+Telethon connects, encrypts and reads. It does not reconnect, repeat, wait or fetch updates here: what we ask goes
+straight to its sender, once, and what it sends by itself on connecting is counted apart.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from copy import copy
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import Any
+
+from telethon import TelegramClient
+from telethon.crypto import AuthKey
+from telethon.network import MTProtoSender
+from telethon.tl import functions, types
+from telethon.tl.alltlobjects import LAYER
+
+from tidegate.errors import PlatformError
+from tidegate.platforms.telegram.session import VaultSession
+from tidegate.port import NoteConnect
+
+_WRAPPERS = (
+    functions.InvokeWithLayerRequest,
+    functions.InitConnectionRequest,
+    functions.InvokeWithoutUpdatesRequest,
+)
+_CONNECT_WITHIN = 10
+
+
+class _Accidents(logging.Logger):
+    """Telethon's loggers, heard only of errors it did not expect itself; lost connections are told by us."""
+
+    def getChild(self, suffix: str) -> Any:  # noqa: N802 - logging's own name
+        child = super().getChild(suffix)
+        child.addFilter(_is_accident)
+        return child
+
+
+def _is_accident(record: logging.LogRecord) -> bool:
+    return record.exc_info is not None
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Application:
+    """The operator's own registration with Telegram, from my.telegram.org."""
+
+    id: int
+    hash: str
+
+
+def method_of(request: Any) -> str:
+    """A request's name as Telegram's reference spells it, such as ``messages.getPeerDialogs``."""
+    while isinstance(request, _WRAPPERS):
+        request = request.query
+    family = type(request).__module__.removeprefix("telethon.tl.functions").lstrip(".")
+    name = type(request).__name__.removesuffix("Request")
+    name = name[:1].lower() + name[1:]
+    return f"{family}.{name}" if family else name
+
+
+def require_cryptg() -> None:
+    """Without it Telethon deciphers in plain Python, which holds up everything else in the process (law 13)."""
+    if find_spec("cryptg") is None:
+        raise PlatformError("The package cryptg is missing, without which Telegram is too slow; install it.")
+
+
+class Line(TelegramClient):  # type: ignore[misc]  # Telethon is untyped
+    """Telethon's client, set up so that nothing goes out unasked and uncounted.
+
+    ``hand_over`` is our door: the request is queued at once and the future is its answer. Everything else that passes
+    through Telethon's own ``send`` is a call it makes by itself.
+    """
+
+    def __init__(
+        self,
+        session: VaultSession,
+        application: Application,
+        note_connect: NoteConnect,
+        on_push: Callable[[Any], None],
+    ) -> None:
+        require_cryptg()
+        super().__init__(
+            session,
+            application.id,
+            application.hash,
+            timeout=_CONNECT_WITHIN,
+            request_retries=0,
+            connection_retries=0,
+            retry_delay=0,
+            auto_reconnect=False,
+            raise_last_call_error=True,
+            catch_up=False,
+            device_model="Tidegate",
+            base_logger=_Accidents("telethon"),
+        )
+        type(self)._config = None  # kept on the class by Telethon: the addresses of another server, perhaps
+        self.flood_sleep_threshold = 0
+        self.user: types.User | None = None
+        self.lost: asyncio.Future[Any] = asyncio.Future()  # done when the connection is lost; replaced on connecting
+        self._branches: dict[int, MTProtoSender] = {}
+        self._branching = asyncio.Lock()
+        self._on_push = on_push
+        self._note_connect = note_connect
+        self._hand_over = self._sender.send
+        self._sender.send = self._send_counted
+
+    def hand_over(self, request: Any) -> asyncio.Future[Any]:
+        """Queue *request* now; ``ConnectionError`` when there is no connection and nothing was queued."""
+        answer: asyncio.Future[Any] = self._hand_over(request)
+        return answer
+
+    def ask_to_connect(self, request: Any) -> asyncio.Future[Any]:
+        """Hand over a request that belongs to connecting or signing in, and count it as such."""
+        answer: asyncio.Future[Any] = self._send_counted(request)
+        return answer
+
+    def _send_counted(self, request: Any, ordered: bool = False) -> Any:  # noqa: FBT001, FBT002 - Telethon's signature
+        for one in request if isinstance(request, list) else [request]:
+            if not isinstance(one, functions.PingRequest):  # a heartbeat of the connection, no call
+                self._note_connect(method_of(one))
+        return self._hand_over(request, ordered=ordered)
+
+    async def _auth_key_callback(self, auth_key: AuthKey) -> None:
+        """A new key is written before it is used: to lose it is to be signed out."""
+        self.session.auth_key = auth_key
+        await self.session.keep()
+
+    async def _on_login(self, user: types.User) -> types.User:
+        self.user = user
+        return await super()._on_login(user)
+
+    async def _update_loop(self) -> None:
+        """Pass on what is pushed; Telethon's own loop would fetch differences, and skip some of what is in them."""
+        while True:
+            self._on_push(await self._updates_queue.get())
+
+    # Files of other data centres
+
+    async def branch(self, centre: int) -> Callable[[Any], asyncio.Future[Any]]:
+        """The door to another data centre; it is reached with a key of its own, made known from here."""
+        async with self._branching:
+            sender = self._branches.get(centre)
+            if sender is None or not sender.is_connected():
+                self._branches[centre] = sender = await self._reach(centre)
+        hand_over: Callable[[Any], asyncio.Future[Any]] = sender.send
+        return hand_over
+
+    async def _reach(self, centre: int) -> MTProtoSender:
+        place = await self._get_dc(centre)
+        sender = MTProtoSender(None, loggers=self._log, retries=0, delay=0, auto_reconnect=False)
+        await sender.connect(
+            self._connection(
+                place.ip_address,
+                place.port,
+                place.id,
+                loggers=self._log,
+                proxy=self._proxy,
+                local_addr=self._local_addr,
+            )
+        )
+        sender.disconnected.add_done_callback(lambda lost: lost.cancelled() or lost.exception())  # the reads tell it
+        exported = await self.ask_to_connect(functions.auth.ExportAuthorizationRequest(centre))
+        greeting = copy(self._init_request)
+        greeting.query = functions.auth.ImportAuthorizationRequest(id=exported.id, bytes=exported.bytes)
+        self._note_connect(method_of(greeting))
+        await sender.send(functions.InvokeWithLayerRequest(LAYER, greeting))
+        return sender
+
+    async def _disconnect_coro(self) -> None:
+        for sender in self._branches.values():
+            await sender.disconnect()
+        self._branches.clear()
+        await super()._disconnect_coro()

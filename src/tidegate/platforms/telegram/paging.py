@@ -1,0 +1,137 @@
+"""Where a listing goes on, and whether a page was the last. Pure.
+
+Telegram's pages may be short, move while they are read, and repeat themselves. A short page is never the end; one that
+does not lead on is trouble, not an end.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from telethon import utils
+from telethon.extensions import BinaryReader
+from telethon.tl import types
+
+from tidegate.errors import PlatformError
+from tidegate.port import Cursor, MessageId
+
+_NOBODY = types.InputPeerEmpty()
+_FOLDERS = (0, 1)  # the chats in plain sight, then the archived ones
+
+
+@dataclass(frozen=True, slots=True)
+class DialogOffset:
+    """From which dialog of which folder a listing goes on."""
+
+    folder: int
+    date: datetime | None
+    message: int
+    peer: Any
+
+    @classmethod
+    def parse(cls, cursor: Cursor | None) -> DialogOffset:
+        if cursor is None:
+            return cls(_FOLDERS[0], None, 0, _NOBODY)
+        folder, date, message, peer = cursor.split(":")
+        with BinaryReader(base64.urlsafe_b64decode(peer)) as reader:
+            return cls(int(folder), _date(int(date)), int(message), reader.tgread_object())
+
+    @property
+    def cursor(self) -> Cursor:
+        peer = base64.urlsafe_b64encode(bytes(self.peer)).decode()
+        return Cursor(f"{self.folder}:{_seconds(self.date)}:{self.message}:{peer}")
+
+
+def after_dialogs(answer: Any, at: DialogOffset) -> Cursor | None:
+    """Where the listing of dialogs goes on after *answer*, asked for at *at*; None when it is complete."""
+    if isinstance(answer, types.messages.Dialogs) or not answer.dialogs:
+        later = [folder for folder in _FOLDERS if folder > at.folder]
+        return DialogOffset(later[0], None, 0, _NOBODY).cursor if later else None
+    dates = {(utils.get_peer_id(one.peer_id), one.id): one.date for one in answer.messages if one.peer_id}
+    peers = {utils.get_peer_id(one): one for one in (*answer.users, *answer.chats)}
+    for dialog in reversed(answer.dialogs):
+        peer = utils.get_peer_id(dialog.peer)
+        if (peer, dialog.top_message) in dates and peer in peers:
+            date = dates[peer, dialog.top_message]
+            following = DialogOffset(at.folder, date, dialog.top_message, utils.get_input_peer(peers[peer])).cursor
+            return _leading_on(following, at.cursor)
+    raise PlatformError("Telegram listed dialogs without a message to go on from.")
+
+
+@dataclass(frozen=True, slots=True)
+class TopicOffset:
+    """From which topic a listing goes on."""
+
+    date: datetime | None
+    message: int
+    topic: int
+
+    @classmethod
+    def parse(cls, cursor: Cursor | None) -> TopicOffset:
+        if cursor is None:
+            return cls(None, 0, 0)
+        date, message, topic = (int(part) for part in cursor.split(":"))
+        return cls(_date(date), message, topic)
+
+    @property
+    def cursor(self) -> Cursor:
+        return Cursor(f"{_seconds(self.date)}:{self.message}:{self.topic}")
+
+
+def after_topics(answer: types.messages.ForumTopics, at: TopicOffset) -> Cursor | None:
+    """Where the listing of topics goes on after *answer*; None after an empty page, which alone is the end.
+
+    The last row decides, but a deleted topic has no message to go on from, and a row's message may be missing: then
+    the row before it does. By date of creation, where the forum is so ordered, any row but a deleted one will do.
+    """
+    if not answer.topics:
+        return None
+    dates = {one.id: one.date for one in answer.messages if isinstance(one, types.Message | types.MessageService)}
+    for topic in reversed(answer.topics):
+        if isinstance(topic, types.ForumTopicDeleted):
+            continue
+        date = topic.date if answer.order_by_create_date else dates.get(topic.top_message)
+        if date is not None:
+            return _leading_on(TopicOffset(date, topic.top_message, topic.id).cursor, at.cursor)
+    # Only deleted topics, or none whose message came along: the number of the last one is all there is to go by.
+    return _leading_on(TopicOffset(at.date, at.message, answer.topics[-1].id).cursor, at.cursor)
+
+
+def is_end(answer: Any, *, before: MessageId | None, above: MessageId | None) -> bool:
+    """Whether a page of messages below *before* was the last one above *above*.
+
+    The end is an exact page with nothing on it, or one that reaches the lower bound; a channel's first message is 1.
+    """
+    numbers: list[int] = [one.id for one in answer.messages]
+    if not numbers:
+        if getattr(answer, "inexact", False):
+            raise PlatformError("Telegram answered with an empty page and said that it may be wrong.")
+        return True
+    if before is not None and max(numbers) >= before:
+        raise PlatformError(f"Telegram was asked for messages below {before} and answered with {max(numbers)}.")
+    return min(numbers) <= (above or 0) + 1
+
+
+def in_batch(ids: Sequence[Any], most: int = 100) -> Sequence[Any]:
+    """The same numbers; more of them than Telegram answers at once would be lost silently."""
+    if len(ids) > most:
+        raise ValueError(f"{len(ids)} at once; Telegram answers {most}")
+    return ids
+
+
+def _leading_on(following: Cursor, before: Cursor) -> Cursor:
+    if following == before:
+        raise PlatformError("Telegram's listing does not lead on: the next page would begin where this one did.")
+    return following
+
+
+def _date(seconds: int) -> datetime | None:
+    return datetime.fromtimestamp(seconds, UTC) if seconds else None
+
+
+def _seconds(date: datetime | None) -> int:
+    return int(date.timestamp()) if date else 0

@@ -1,0 +1,72 @@
+"""Who takes part in these tests: a vault, and a person who answers what signing in asks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from tidegate.loopback.telegram import TelegramServer, World
+from tidegate.platforms.telegram import Loopback
+from tidegate.words import Account, AccountId, AccountState, Platform, Standing
+
+PHONE = "+1000001"
+CONTROL = "http://127.0.0.1:1"
+
+
+@dataclass
+class Drawer:
+    """A vault that forgets everything with its test, and counts what is written."""
+
+    kept: dict[str, bytes] = field(default_factory=dict)
+    writes: list[str] = field(default_factory=list)
+
+    async def read(self, name: str) -> bytes | None:
+        return self.kept.get(name)
+
+    async def write(self, name: str, secret: bytes) -> None:
+        self.kept[name] = secret
+        self.writes.append(name)
+
+
+@dataclass
+class Person:
+    """Reads the code off the platform, after having mistyped it *wrong* times; likewise the password."""
+
+    world: World
+    number: str = PHONE
+    wrong: int = 0
+    wrong_passwords: int = 0
+    asked: list[str] = field(default_factory=list)
+
+    async def phone(self) -> str:
+        self.asked.append("phone")
+        return self.number
+
+    async def code(self, sent_to: str, *, again: str) -> str:
+        self.asked.append(f"code in {sent_to}" + (f"; {again}" if again else ""))
+        self.wrong -= 1
+        return "nonsense" if self.wrong >= 0 else self._known().code
+
+    async def password(self, hint: str, *, again: str) -> str:
+        self.asked.append("password" + (f"; {again}" if again else ""))
+        self.wrong_passwords -= 1
+        return "nonsense" if self.wrong_passwords >= 0 else self._known().password
+
+    def _known(self):
+        account = self.world.account_by_phone(self.number)
+        assert account is not None
+        return account
+
+
+def account(name: str = "reader") -> Account:
+    return Account(
+        AccountId(1), name, Platform.TELEGRAM, Standing.NORMAL, AccountState.ACTIVE, state_until=None, loopback=CONTROL
+    )
+
+
+def finding(server: TelegramServer):
+    """How the adapter finds this very server, whatever control address it is given."""
+
+    async def find(control: str) -> Loopback:
+        return Loopback(server.address, server.public_key_pem)
+
+    return find
