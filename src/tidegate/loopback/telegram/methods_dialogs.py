@@ -54,9 +54,10 @@ def _readable(request: Request) -> list[Channel]:
     return sorted(channels, key=_order, reverse=True)
 
 
-def _order(channel: Channel) -> tuple[float, int]:
+def _order(channel: Channel) -> tuple[int, int]:
+    """By whole seconds, which is all that an offset can name; the id breaks a tie."""
     newest = channel.messages.get(channel.top)
-    return ((newest.date if newest else channel.date).timestamp(), channel.id)
+    return int((newest.date if newest else channel.date).timestamp()), channel.id
 
 
 def _after(channels: Sequence[Channel], query: Any) -> list[Channel]:
@@ -65,7 +66,7 @@ def _after(channels: Sequence[Channel], query: Any) -> list[Channel]:
     if not offset and not query.offset_id:
         return list(channels)
     peer = getattr(query.offset_peer, "channel_id", 0)
-    return [channel for channel in channels if (int(_order(channel)[0]), channel.id) < (offset, peer)]
+    return [channel for channel in channels if _order(channel) < (offset, peer)]
 
 
 def _parts(request: Request, channels: Sequence[Channel]) -> dict[str, list[object]]:
