@@ -238,7 +238,7 @@ class World:
 
 @given(data=st.data(), rule=st.sampled_from(EndRule))
 def test_coverage_never_lies_over_a_missing_message(data: st.DataObject, rule: EndRule) -> None:
-    """Pages, live messages, deletions, refusals and races in any order: what is covered is stored, the buried is dead."""
+    """Pages, live messages, deletions, refusals and races in any order: what is covered is stored."""
     world = World(rule)
     for _ in range(data.draw(st.integers(1, 25))):
         match data.draw(st.sampled_from(["post", "delete", "live", "break", "page", "page", "page"])):

@@ -105,7 +105,7 @@ class Walk(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class PageAsked:
-    """A page to ask for. *bound* itself is left out; from *floor* down nothing is needed, if the platform can be told."""
+    """A page to ask for. *bound* itself is left out; from *floor* down nothing is needed, if one can say so."""
 
     walk: Walk
     bound: int | None = None
