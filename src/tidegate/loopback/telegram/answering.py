@@ -46,6 +46,7 @@ async def answer(request: Request, latency: timedelta) -> Answer:
     world = request.world
     account = world.accounts.get(request.sign_in.account)
     phone = account.phone if account else ""
+    world.revision += 1
     world.record.calls.append(Call(world.clock.now(), phone, request.method))
     fault = world.faults.strike(request.method, phone, set(channels_named(request.query)))
     if latency:

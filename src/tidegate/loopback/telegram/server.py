@@ -8,6 +8,7 @@ from datetime import timedelta
 from telethon.tl import types
 
 from tidegate.clock import Clock, SystemClock
+from tidegate.errors import BadInput
 from tidegate.loopback.telegram import shapes
 from tidegate.loopback.telegram.channels import Channel, Event
 from tidegate.loopback.telegram.connection import Connection
@@ -46,13 +47,22 @@ class TelegramServer:
         return self._key.public_pem
 
     @property
+    def port(self) -> int:
+        return int(self.address.rpartition(":")[2] or self._port)
+
+    @property
     def busy(self) -> bool:
         """Whether a call is under way; a held clock stands still meanwhile."""
         return any(connection.under_way for connection in self._connections)
 
     async def start(self) -> str:
         """Listen; returns the address, ``127.0.0.1:PORT``."""
-        self._server = await asyncio.start_server(self._serve, "127.0.0.1", self._port)
+        try:
+            self._server = await asyncio.start_server(self._serve, "127.0.0.1", self._port)
+        except OSError as problem:
+            raise BadInput(
+                f"The loopback Telegram cannot listen on port {self._port}: {problem.strerror}."
+            ) from problem
         host, port = self._server.sockets[0].getsockname()[:2]
         self.address = f"{host}:{port}"
         return self.address

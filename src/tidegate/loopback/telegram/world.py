@@ -77,6 +77,7 @@ class World:
         self.limits = Limits()
         self.faults = Faults()
         self.record = Record()
+        self.revision = 0  # rises with whatever changes, so that it can be kept
         self.asker: SignIn | None = None  # gets its news as the answer, so nobody pushes it to them
         self.listeners: list[Callable[[Channel, Event], None]] = []
 
@@ -214,6 +215,7 @@ class World:
         return channel.topics[topic]
 
     def _tell(self, channel: Channel, event: Event) -> None:
+        self.revision += 1
         for listener in self.listeners:
             listener(channel, event)
 

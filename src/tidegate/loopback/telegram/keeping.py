@@ -1,0 +1,160 @@
+"""Keeps a world in a file, so that the platform's truth survives a restart of its process.
+
+Sign-ins, messages, files and the record are kept; faults and parts of unfinished uploads are not.
+"""
+
+from __future__ import annotations
+
+import json
+from base64 import b64decode, b64encode
+from dataclasses import asdict, fields
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from tidegate.clock import Clock, SystemClock
+from tidegate.errors import BadInput
+from tidegate.loopback.telegram.channels import Action, ActionKind, Channel, Event, EventKind, Message, Topic
+from tidegate.loopback.telegram.content import File, FileKind
+from tidegate.loopback.telegram.record import Call, Record, Sent, Upload
+from tidegate.loopback.telegram.server import TelegramServer
+from tidegate.loopback.telegram.world import Account, Limits, SignIn, World
+
+_FORM = 1
+_EVERY = timedelta(seconds=1)
+
+
+def save(world: World, path: Path, *, port: int) -> None:
+    """Write the world whole, or not at all: a reader never sees half of it."""
+    unfinished = path.with_name(f"{path.name}.unfinished")
+    unfinished.write_text(json.dumps({"form": _FORM, "port": port, **_world_out(world)}, default=_plain))
+    unfinished.replace(path)
+
+
+def load(path: Path, clock: Clock) -> tuple[World, int]:
+    """The world a file keeps, and the port its platform listened on; BadInput when it keeps none."""
+    try:
+        held = json.loads(path.read_text())
+        if held["form"] != _FORM:
+            raise BadInput(f"{path} was written by another release; remove it to begin with a new world.")
+        return _world_in(held, clock), held["port"]
+    except (OSError, ValueError, KeyError, TypeError) as problem:
+        raise BadInput(f"{path} keeps no loopback world; remove it to begin with a new one.") from problem
+
+
+async def keep(server: TelegramServer, path: Path) -> None:
+    """Save what changed, about once a second, until cancelled; then once more."""
+    saved: tuple[World, int] | None = None
+    try:
+        while True:
+            await SystemClock().sleep(_EVERY)
+            if (server.world, server.world.revision) != saved:
+                saved = (server.world, server.world.revision)
+                save(server.world, path, port=server.port)
+    finally:
+        save(server.world, path, port=server.port)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, datetime):
+        return value.isoformat()
+    if isinstance(value, bytes):
+        return b64encode(value).decode()
+    if isinstance(value, set):
+        return sorted(value)
+    raise TypeError(f"{type(value).__name__} is not kept")
+
+
+def _world_out(world: World) -> dict[str, Any]:
+    return {
+        "seed": world.seed,
+        "limits": asdict(world.limits),
+        "accounts": [asdict(account) for account in world.accounts.values()],
+        "files": [asdict(file) for file in world.files.values()],
+        "channels": [_channel_out(channel) for channel in world.channels.values()],
+        "sign_ins": {str(number): asdict(sign_in) for number, sign_in in world.sign_ins.items()},
+        "sent": [[*key, message] for key, message in world.sent.items()],
+        "record": asdict(world.record),
+    }
+
+
+def _channel_out(channel: Channel) -> dict[str, Any]:
+    return _fields(channel) | {
+        "messages": [
+            _fields(message)
+            | {
+                "file": message.file.id if message.file else None,
+                "action": asdict(message.action) if message.action else None,
+            }
+            for message in channel.messages.values()
+        ],
+        "topics": [asdict(topic) for topic in channel.topics.values()],
+        "events": [[event.pts, event.count, event.kind, event.messages] for event in channel.events],
+    }
+
+
+def _fields(kept: Channel | Message) -> dict[str, Any]:
+    return {field.name: getattr(kept, field.name) for field in fields(kept)}
+
+
+def _world_in(held: dict[str, Any], clock: Clock) -> World:
+    world = World(clock, seed=held["seed"])
+    world.limits = Limits(**held["limits"])
+    for file in held["files"]:
+        pieces = {int(offset): b64decode(piece) for offset, piece in file["pieces"].items()}
+        world.files[file["id"]] = File(**file | {"kind": FileKind(file["kind"]), "pieces": pieces})
+    for account in held["accounts"]:
+        gated = {int(channel): (pts, top) for channel, (pts, top) in account["gated"].items()}
+        world.accounts[account["id"]] = Account(**account | {"gated": gated})
+    for channel in held["channels"]:
+        world.channels[channel["id"]] = _channel_in(channel, world)
+    for number, sign_in in held["sign_ins"].items():
+        world.sign_ins[int(number)] = SignIn(**sign_in | {"secret": b64decode(sign_in["secret"])})
+    world.sent = {(account, random_id): message for account, random_id, message in held["sent"]}
+    world.record = _record_in(held["record"])
+    return world
+
+
+def _channel_in(held: dict[str, Any], world: World) -> Channel:
+    topics = [Topic(**_dated(topic)) for topic in held["topics"]]
+    return Channel(
+        **_dated(held)
+        | {
+            "members": set(held["members"]),
+            "writers": set(held["writers"]),
+            "messages": {message["id"]: _message_in(message, world) for message in held["messages"]},
+            "topics": {topic.id: topic for topic in topics},
+            "events": [
+                Event(pts, count, EventKind(kind), tuple(messages)) for pts, count, kind, messages in held["events"]
+            ],
+        }
+    )
+
+
+def _message_in(held: dict[str, Any], world: World) -> Message:
+    action = held["action"]
+    edited_at = held["edited_at"]
+    return Message(
+        **_dated(held)
+        | {
+            "file": world.files[held["file"]] if held["file"] else None,
+            "action": Action(**action | {"kind": ActionKind(action["kind"])}) if action else None,
+            "edited_at": datetime.fromisoformat(edited_at) if edited_at else None,
+        }
+    )
+
+
+def _record_in(held: dict[str, Any]) -> Record:
+    def moment(entry: dict[str, Any]) -> dict[str, Any]:
+        return entry | {"at": datetime.fromisoformat(entry["at"])}
+
+    return Record(
+        [Call(**moment(call)) for call in held["calls"]],
+        [Sent(**moment(sent)) for sent in held["sends"]],
+        [Upload(**moment(upload)) for upload in held["uploads"]],
+        held["unknown"],
+    )
+
+
+def _dated(held: dict[str, Any]) -> dict[str, Any]:
+    return held | {"date": datetime.fromisoformat(held["date"])}
