@@ -25,7 +25,7 @@ from tidegate.loopback.telegram.world import SignIn, World
 
 _RPC_RESULT = 0xF35C6D01
 _CONTAINER = MessageContainer.CONSTRUCTOR_ID
-_ZIP_ABOVE = 1024
+_WORTH_PACKING = range(1 << 10, 128 << 10)  # small answers gain nothing, and larger ones are bytes of files
 _UNKNOWN_KEY = struct.pack("<i", -404)
 _WRAPPERS = (
     functions.InvokeWithLayerRequest,
@@ -148,7 +148,7 @@ class Connection:
         self._reply(message_id, result)
 
     def _reply(self, message_id: int, result: bytes) -> None:
-        if len(result) > _ZIP_ABOVE and (packed := bytes(GzipPacked(result))) and len(packed) < len(result):
+        if len(result) in _WORTH_PACKING and len(packed := bytes(GzipPacked(result))) < len(result):
             result = packed
         self._send(struct.pack("<Iq", _RPC_RESULT, message_id) + result, related=True)
 
