@@ -97,7 +97,10 @@ class Recalls(Protocol):
 
 @runtime_checkable
 class Files(Protocol):
-    """Can read a stretch of a file. *offset* and *length* are multiples of 4 KiB; the file's end cuts it short."""
+    """Can read a stretch of a file; the file's end cuts it short.
+
+    *offset* and *length* are multiples of 1 KiB, and no stretch reaches over a multiple of 1 MiB.
+    """
 
     async def read_file(self, handle: FileHandle, *, offset: int, length: int) -> bytes: ...
 

@@ -6,10 +6,10 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 
 import pytest
 
-from tests.platforms.telegram.people import PHONE, Drawer, Person, account, finding
+from tests.platforms.telegram.people import PHONE, Drawer, account, finding, signed_in_before
 from tidegate.clock import SystemClock
 from tidegate.loopback.telegram import TelegramServer, World
-from tidegate.platforms.telegram import sign_in, telegram_opener
+from tidegate.platforms.telegram import telegram_opener
 from tidegate.platforms.telegram.client import TelegramAccount
 from tidegate.port import ChannelPage
 
@@ -47,13 +47,13 @@ def noted() -> list[str]:
 
 @pytest.fixture
 async def opens(telegram: TelegramServer, drawer: Drawer, noted: list[str]) -> AsyncIterator[Opens]:
-    """Signs in on first use, connects, and closes with the test."""
+    """Connects an account that signed in some day before, and closes with the test."""
     opened: list[TelegramAccount] = []
 
     async def make(clock: SystemClock | None = None) -> TelegramAccount:
         find = finding(telegram)
         if not drawer.kept:
-            await sign_in(account(), drawer, noted.append, Person(telegram.world), find_loopback=find)
+            signed_in_before(telegram.world, drawer)
         opener = telegram_opener(None, clock or SystemClock(), find_loopback=find)
         client = await opener(account(), drawer, noted.append)
         assert isinstance(client, TelegramAccount)

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field
+from hashlib import shake_256
 
 from tidegate.loopback.telegram import TelegramServer, World
+from tidegate.loopback.telegram.sealing import key_id
+from tidegate.loopback.telegram.world import SignIn
 from tidegate.platforms.telegram import Loopback
+from tidegate.platforms.telegram.session import SIGN_IN
 from tidegate.words import Account, AccountId, AccountState, Platform, Standing
 
 PHONE = "+1000001"
@@ -61,6 +66,23 @@ def account(name: str = "reader") -> Account:
     return Account(
         AccountId(1), name, Platform.TELEGRAM, Standing.NORMAL, AccountState.ACTIVE, state_until=None, loopback=CONTROL
     )
+
+
+def signed_in_before(world: World, drawer: Drawer, phone: str = PHONE) -> None:
+    """Give an account a key that platform and vault both know, as after an earlier sign-in; it saves the exchange."""
+    known = world.account_by_phone(phone)
+    assert known is not None
+    secret = shake_256(phone.encode()).digest(256)
+    world.sign_ins[key_id(secret)] = SignIn(secret, account=known.id)
+    values = {"centre": 2, "address": "127.0.0.1", "port": 1, "key": secret.hex()}
+    drawer.kept[SIGN_IN] = json.dumps(values).encode()
+
+
+async def come_back(server: TelegramServer) -> None:
+    """Let a platform that was closed answer again, where its clients look for it."""
+    server._port = int(server.address.rpartition(":")[2])
+    server.world.listeners.append(server._push)
+    await server.start()
 
 
 def finding(server: TelegramServer):

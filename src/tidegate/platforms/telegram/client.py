@@ -9,7 +9,7 @@ from telethon.tl import functions, types
 
 from tidegate.errors import ChannelGone, OutcomeUnknown, PlatformError, Refused
 from tidegate.platforms.telegram import paging, posting, translate
-from tidegate.platforms.telegram.handles import location_of
+from tidegate.platforms.telegram.handles import is_precise, location_of
 from tidegate.platforms.telegram.paging import DialogOffset, TopicOffset, in_batch
 from tidegate.platforms.telegram.session import VaultSession
 from tidegate.platforms.telegram.troubles import AlreadySent, HeldElsewhere
@@ -189,7 +189,7 @@ class TelegramAccount:
 
     async def read_file(self, handle: FileHandle, *, offset: int, length: int) -> bytes:
         location, centre = location_of(handle)
-        request = functions.upload.GetFileRequest(location, offset=offset, limit=length)
+        request = functions.upload.GetFileRequest(location, offset, length, precise=is_precise(offset, length))
         try:
             answer = await self._wire.ask(request, centre=self._held_by.get(location.id, centre))
         except HeldElsewhere as elsewhere:  # the lane asks again, and then it is asked in the right place

@@ -19,6 +19,8 @@ from tidegate.port import File, FileHandle, FileId, FileKind
 
 Location: TypeAlias = types.InputDocumentFileLocation | types.InputPhotoFileLocation
 
+KIB, MIB = 1 << 10, 1 << 20
+
 _SHOWN_AS_MEDIA = (
     types.DocumentAttributeVideo,
     types.DocumentAttributeAudio,
@@ -88,6 +90,13 @@ def location_of(handle: FileHandle) -> tuple[Location, int]:
     except (ValueError, BufferError, struct.error, TypeNotFoundError) as problem:
         raise _no_handle(handle) from problem
     raise _no_handle(handle)
+
+
+def is_precise(offset: int, length: int) -> bool:
+    """Whether a stretch has to be asked for as one that is off Telegram's coarse grid of 4 KiB and halves of 1 MiB."""
+    if offset % KIB or length % KIB or length <= 0 or offset // MIB != (offset + length - 1) // MIB:
+        raise ValueError(f"Telegram reads no stretch of {length} bytes from {offset}: see port.Files")
+    return bool(offset % (4 * KIB) or length % (4 * KIB) or MIB % length)
 
 
 def _no_handle(handle: FileHandle) -> Refused:

@@ -114,6 +114,13 @@ class Line(TelegramClient):  # type: ignore[misc]  # Telethon is untyped
         answer: asyncio.Future[Any] = self._hand_over(request)
         return answer
 
+    async def hang_up(self) -> None:
+        """Disconnect; why the connection ended was told to whoever waited for an answer."""
+        await self.disconnect()
+        ended = self.disconnected
+        if ended.done() and not ended.cancelled():
+            ended.exception()
+
     def ask_to_connect(self, request: Any) -> asyncio.Future[Any]:
         """Hand over a request that belongs to connecting or signing in, and count it as such."""
         answer: asyncio.Future[Any] = self._send_counted(request)

@@ -19,6 +19,8 @@ from tidegate.words import Account
 
 TRIES = 3
 
+_ANSWER_WITHIN = 60
+_LIBRARY = (errors.RPCError, errors.AuthKeyNotFound, errors.SecurityError, BufferError, EOFError)
 _MOVED = (errors.PhoneMigrateError, errors.NetworkMigrateError, errors.UserMigrateError)
 _NO_SUCH_PHONE = (errors.PhoneNumberInvalidError, errors.PhoneNumberUnoccupiedError)
 _WRONG_CODE = (errors.PhoneCodeInvalidError, errors.PhoneCodeEmptyError)
@@ -51,10 +53,10 @@ async def sign_in(
         return me_of(user)
     except OSError as problem:
         raise PlatformError(f"Telegram cannot be reached: {problem}") from problem
-    except (errors.RPCError, errors.AuthKeyNotFound, BufferError) as problem:
+    except _LIBRARY as problem:
         raise trouble(problem, "sign-in") from problem
     finally:
-        await line.disconnect()
+        await line.hang_up()
 
 
 async def _converse(line: Line, questions: Questions) -> types.User:
@@ -100,11 +102,12 @@ async def _with_password(line: Line, questions: Questions) -> Any:
 
 async def _ask(line: Line, request: Any) -> Any:
     """One call, repeated only where Telegram says that the account lives in another data centre."""
-    try:
-        return await line.ask_to_connect(request)
-    except _MOVED as moved:
-        await line._switch_dc(moved.new_dc)
-        return await line.ask_to_connect(request)
+    async with asyncio.timeout(_ANSWER_WITHIN):
+        try:
+            return await line.ask_to_connect(request)
+        except _MOVED as moved:
+            await line._switch_dc(moved.new_dc)
+            return await line.ask_to_connect(request)
 
 
 def _where(kind: Any) -> str:

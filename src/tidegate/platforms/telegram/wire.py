@@ -28,7 +28,6 @@ ANSWER_WITHIN = timedelta(seconds=60)
 CONNECT_WITHIN = timedelta(seconds=30)
 _FIRST_PAUSE = timedelta(seconds=1)
 _LONGEST_PAUSE = timedelta(minutes=1)
-_HINTS_KEPT = 10_000
 
 _log = structlog.get_logger(__name__)
 
@@ -39,9 +38,11 @@ MakeLine = Callable[[Callable[[Any], None]], Line]
 class Wire:
     """Keeps one account connected until closed. Made by ``open``."""
 
-    def __init__(self, make_line: MakeLine, clock: Clock) -> None:
+    def __init__(self, make_line: MakeLine, clock: Clock, *, room: int = 10_000) -> None:
+        """Keep up to *room* hints that nobody has taken yet."""
         self._make_line = make_line
         self._clock = clock
+        self._room = room
         self._line: Line | None = None
         self._stopped: SignedOut | Banned | None = None
         self._keeper: asyncio.Task[None] | None = None
@@ -63,7 +64,7 @@ class Wire:
             await asyncio.wait([self._keeper])
         line, self._line = self._line, None
         if line is not None:
-            await line.disconnect()
+            await line.hang_up()
 
     async def ask(self, request: Any, *, centre: int | None = None) -> Any:
         """Hand a request over and wait for its answer; *centre* is the data centre to ask, if not our own."""
@@ -123,13 +124,13 @@ class Wire:
         try:
             await self._in_time(line.connect())
         except Exception as problem:
-            await line.disconnect()
+            await line.hang_up()
             raise _connect_trouble(problem) from problem
         except asyncio.CancelledError:
-            await line.disconnect()
+            await line.hang_up()
             raise
         if line.user is None:
-            await line.disconnect()
+            await line.hang_up()
             raise SignedOut("This account is not signed in to Telegram.")
         line.lost = line.disconnected
         return line
@@ -157,7 +158,7 @@ class Wire:
             await asyncio.wait([line.lost])
             _log.info("telegram.connection_lost", why=repr(line.lost.exception()))
             self._line = None
-            await line.disconnect()
+            await line.hang_up()
             await self._connect_again()
             self._add_hint(Hint(None))  # whatever was pushed meanwhile is missing
 
@@ -182,7 +183,7 @@ class Wire:
 
     def _add_hint(self, hint: Hint) -> None:
         """Keep it for whoever waits; when nobody takes them, one that says "anything" replaces them all."""
-        if len(self._hints) >= _HINTS_KEPT:
+        if len(self._hints) >= self._room:
             self._hints.clear()
             hint = Hint(None)
         self._hints.append(hint)
