@@ -93,6 +93,7 @@ class TestProof:
             (after(10), [], True, Span(11, 30)),
             (before(20), [12, 15, 19], False, Span(12, 19)),
             (before(20), [15, 19], True, Span(START, 19)),
+            (before(90), [28, 29], False, Span(28, 30)),
             (NEWEST, [25, 28, 29], False, Span(25, 30)),
             (NEWEST, [25, 33], False, Span(25, 33)),
             (NEWEST, [28], True, Span(START, 30)),

@@ -19,6 +19,7 @@ from tidegate.rules.scanning import (
     ScanOutcome,
     Verdict,
     after_scan,
+    cycles_until_turn,
     decide_scan,
     free_offsets,
     is_truly_idle,
@@ -37,9 +38,10 @@ IDLE = ScanMemory(last_scanned_at=NOON - 60 * MINUTE, watermark=500, newest_seen
 NOT_ITS_TURN = 3
 
 counts = st.integers(0, 60)
+ages = st.timedeltas(-2 * HOUR, 2 * HOUR) | st.timedeltas(-6 * MINUTE, 6 * MINUTE)
 memories = st.builds(
     ScanMemory,
-    last_scanned_at=st.none() | st.timedeltas(-2 * HOUR, 2 * HOUR).map(lambda age: NOON - age),
+    last_scanned_at=st.none() | ages.map(lambda age: NOON - age),
     last_scan_found_archives=st.booleans(),
     consecutive_empty_scans=counts,
     watermark=counts,
@@ -114,6 +116,12 @@ class TestVerdicts:
         cold = replace(IDLE, last_scanned_at=NOON - MINUTE, consecutive_empty_scans=47, failures_to_retry=1)
         assert decide(cold) is Verdict.RETRY
 
+    def test_a_failure_that_rests_keeps_its_place_awake(self) -> None:
+        """Below the cap and not yet due it forces no scan, but neither window nor coldness applies."""
+        for place in (replace(IDLE, last_scanned_at=NOON - MINUTE), replace(IDLE, consecutive_empty_scans=47)):
+            assert decide(place) in SKIPS
+            assert decide(replace(place, failures_pending=1)) is Verdict.GATE
+
     def test_s46_a_place_nobody_can_read_says_so(self) -> None:
         """S-46: it is shown, not silently skipped."""
         assert decide(ScanMemory(readable=False, failures_to_retry=1)) is Verdict.UNREADABLE
@@ -166,6 +174,12 @@ class TestTurns:
             its = [cycle for cycle in range(20) if takes_turn(cold, HABITS, now=NOON, turn=cycle + offset)]
             assert len(its) == 4
 
+    def test_a_fresh_place_lets_its_turn_pass(self) -> None:
+        """S-57: a restart a minute after a clean cycle searches nothing, whosever turn it is."""
+        cold = replace(IDLE, consecutive_empty_scans=47)
+        assert takes_turn(cold, HABITS, now=NOON, turn=10)
+        assert not takes_turn(replace(cold, last_scanned_at=NOON - MINUTE), HABITS, now=NOON, turn=10)
+
     @given(taken=st.sets(st.integers(0, 50)), wanted=st.integers(0, 60), every=st.integers(1, 12))
     def test_offsets_spread_evenly_whatever_the_turn(self, taken: set[int], wanted: int, every: int) -> None:
         """New places fill what was left free, so an account's offsets share any number of cycles evenly."""
@@ -174,6 +188,15 @@ class TestTurns:
         if not taken:
             shares = Counter(offset % every for offset in new)
             assert max(shares.values(), default=0) <= -(-wanted // every)
+
+    @given(empty_scans=counts, turn=st.integers(0, 1_000), every=st.integers(1, 9))
+    def test_the_wait_for_a_turn_is_told_in_cycles(self, empty_scans: int, turn: int, every: int) -> None:
+        """`channel show` says when a cold channel is next looked at: never later than the habit, and then it is."""
+        cold, habits = replace(IDLE, consecutive_empty_scans=empty_scans), ScanHabits(cold_every_nth_cycle=every)
+        wait = cycles_until_turn(cold, habits, turn=turn)
+        assert 0 <= wait < every
+        assert decide_scan(cold, habits, now=NOON, turn=turn + wait) is Verdict.GATE
+        assert all(decide_scan(cold, habits, now=NOON, turn=turn + n) is Verdict.COLD for n in range(wait))
 
     @given(memory=memories, turn=st.integers(0, 1_000))
     def test_a_turn_and_the_verdict_agree(self, memory: ScanMemory, turn: int) -> None:
@@ -287,6 +310,7 @@ class TestAfterAScan:
         stored = after_scan(IDLE, ScanOutcome(complete=True, newest=999, changes=6_000, by_search=True), now=NOON)
         assert judge_change(stored, changes=6_000, newest=999) is Change.CHANGED
         assert search_above(stored) == 999 - UNSETTLED
+        assert search_above(replace(stored, last_scanned_at=None)) == 999
 
     def test_a_search_in_an_unchanged_channel_costs_nothing_later(self) -> None:
         """A cold channel's turn must not make it look changed in the next cycle."""

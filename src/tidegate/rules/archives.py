@@ -86,6 +86,9 @@ class ArchiveSet:
 def place_part(sets: Collection[ArchiveSet], part: Part, habits: SetHabits = HABITS) -> list[ArchiveSet]:
     """The sets with one more part in them; the same sets when it is no archive, or already placed.
 
+    Of a place's sets only those with the part's own base can change, so only those need to be at hand. One that was
+    filed may be among them: a part that comes late then joins it.
+
     A number that is taken by another file means a re-post: a second set opens, so that two postings never mix. Of
     several sets that lack the part, it goes to the one it was posted with: the same album, then the size of the other
     parts where all those sets have parts that tell, then the nearest message.
@@ -111,7 +114,7 @@ def _holds(one: ArchiveSet, part: Part) -> bool:
 
 
 def _may_take(one: ArchiveSet, name: PartName, part: Part, habits: SetHabits) -> bool:
-    if not one.parts or name.number in one.parts:
+    if name.number in one.parts:
         return False
     if one.volumes is not None and name.number >= one.kind.first + one.volumes:
         return False

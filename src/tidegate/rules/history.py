@@ -154,7 +154,7 @@ def proven(
         low, high = asked.bound + 1, top if ended else max(messages)
     else:
         low = lowest if ended else min(messages)
-        high = top if asked.bound is None else min(asked.bound - 1, top)
+        high = top if asked.bound is None else asked.bound - 1
     high = min(high, top - unsettled)
     return Span(low, high) if low <= high else None
 

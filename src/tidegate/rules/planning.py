@@ -14,7 +14,8 @@ from tidegate.rules.scanning import Change, ScanMemory, judge_topic
 class CallLimits:
     """How much one call carries, and how far one turn goes.
 
-    ``most_changes``: more missed events than this, and a search is cheaper than the difference.
+    ``most_changes``: more missed events than this, and a search is cheaper than the difference. ``pages_a_turn``: the
+    most calls that reading one place makes in a cycle, those for the titles of new topics and for previews included.
     """
 
     gate_batch: int = 100

@@ -106,7 +106,7 @@ def decide_scan(memory: ScanMemory, habits: ScanHabits, *, now: datetime, turn: 
         return Verdict.ASKED
     if _is_fresh(memory, habits, now):
         return Verdict.FRESH
-    return Verdict.COLD if is_cold(memory, habits) and turn % habits.cold_every_nth_cycle else Verdict.GATE
+    return Verdict.COLD if cycles_until_turn(memory, habits, turn=turn) else Verdict.GATE
 
 
 def _is_fresh(memory: ScanMemory, habits: ScanHabits, now: datetime) -> bool:
@@ -125,7 +125,12 @@ def takes_turn(memory: ScanMemory, habits: ScanHabits, *, now: datetime, turn: i
     """Whether a cold place is read in this cycle although the gate may call it unchanged: a stale answer ends here."""
     if not memory.readable or not is_cold(memory, habits) or _is_fresh(memory, habits, now):
         return False
-    return turn % habits.cold_every_nth_cycle == 0
+    return cycles_until_turn(memory, habits, turn=turn) == 0
+
+
+def cycles_until_turn(memory: ScanMemory, habits: ScanHabits, *, turn: int) -> int:
+    """How many cycles a cold place still lets pass; 0 when this one is its own, or when the place is not cold."""
+    return -turn % habits.cold_every_nth_cycle if is_cold(memory, habits) else 0
 
 
 def free_offsets(taken: Collection[int], wanted: int) -> list[int]:
