@@ -16,7 +16,7 @@ from tests.loopback.clients import peer
 from tests.loopback.conftest import Connects
 from tidegate.loopback.faults import Fault, FaultKind
 from tidegate.loopback.telegram import TelegramServer
-from tidegate.loopback.telegram.content import File, FileKind
+from tidegate.loopback.telegram.content import AWAY, File, FileKind
 
 MIB = 1 << 20
 
@@ -105,6 +105,19 @@ class TestDownload:
         where.access_hash = telegram.world.token("file", 1_000_002, where.id)
         with pytest.raises(errors.FileReferenceExpiredError):
             await second(functions.upload.GetFileRequest(where, offset=0, limit=4096))
+
+    async def test_a_file_of_another_data_centre_is_fetched_there(
+        self, client: TelegramClient, telegram: TelegramServer
+    ) -> None:
+        """At home it is told to go there; Telethon goes, with a key of its own, and gets the bytes."""
+        file = telegram.world.add_file("far.zip", 300_000, centre=AWAY)
+        message = await posted(client, telegram, file)
+        with pytest.raises(errors.FileMigrateError) as told:
+            await client(functions.upload.GetFileRequest(location(message), offset=0, limit=4096))
+        assert told.value.new_dc == AWAY
+        content = await client.download_media(message, file=bytes)
+        assert sha256(content).hexdigest() == file.sha256()
+        assert telegram.world.record.by_method()["auth.importAuthorization"] == 1
 
 
 class TestUpload:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -33,7 +33,7 @@ class Request:
     sign_in: SignIn
     method: str
     query: Any  # an object of the schema; Telethon's classes are untyped
-    address: str
+    centres: Mapping[int, str]  # each data centre's address
     fault: Fault | None = None
 
     @property

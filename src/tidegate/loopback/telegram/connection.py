@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import gzip
 import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
@@ -53,7 +53,8 @@ class Connection:
     """Serves one client until it leaves or is hung up on."""
 
     world: World
-    address: str
+    centre: int
+    centres: Mapping[int, str]
     handshake: Callable[[], Handshake]
     latency: Callable[[], timedelta]
     reader: asyncio.StreamReader
@@ -92,7 +93,7 @@ class Connection:
             self._shake(packet[20:])
             return
         self.sign_in = self.world.sign_ins.get(number)
-        if self.sign_in is None:
+        if self.sign_in is None or self.sign_in.centre != self.centre:
             self._write(_UNKNOWN_KEY)
             return
         letter = open_letter(self.sign_in.secret, packet)
@@ -106,7 +107,7 @@ class Connection:
         self._handshake = self._handshake or self.handshake()
         result = self._handshake.answer(body)
         if isinstance(result, Agreed):
-            self.world.sign_ins[key_id(result.secret)] = SignIn(result.secret)
+            self.world.sign_ins[key_id(result.secret)] = SignIn(result.secret, self.centre)
             result = result.answer
         self._write(struct.pack("<qqi", 0, self._numbers.next(), len(result)) + result)
 
@@ -130,7 +131,7 @@ class Connection:
         assert self.sign_in is not None
         query, quiet = _unwrapped(wrapped)
         self.wants_updates = self.wants_updates or not quiet
-        request = Request(self.world, self.sign_in, method_name(query), query, self.address)
+        request = Request(self.world, self.sign_in, method_name(query), query, self.centres)
         try:
             result = as_bytes(await answer(request, self.latency()))
         except Refusal as refusal:

@@ -10,6 +10,9 @@ from enum import StrEnum
 from functools import lru_cache
 from hashlib import sha256, shake_256
 
+HOME, AWAY = 2, 4
+"""The data centre accounts live in, which is also where Telethon goes first, and another that has some of the files."""
+
 _BLOCK = 4096
 _CHUNK = 1 << 20
 
@@ -33,6 +36,7 @@ class File:
     kind: FileKind = FileKind.DOCUMENT
     mime: str = "application/octet-stream"
     pieces: dict[int, bytes] = field(default_factory=dict)
+    centre: int = HOME
     home: int = 0  # the channel it was first posted in
     generation: int = 0  # of its references: each step makes the earlier ones expire
 

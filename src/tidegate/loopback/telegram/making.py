@@ -74,7 +74,7 @@ def make_file(world: World, spec: FileSpec) -> File:
         size, pieces = sparse_zip([(entry.name, entry.size) for entry in spec.zip])
     if any(offset + len(piece) > size for offset, piece in pieces.items()):
         raise BadInput(f'A piece of the file "{spec.name}" lies beyond its end.')
-    return world.add_file(spec.name, size, kind=spec.kind, mime=spec.mime, pieces=pieces)
+    return world.add_file(spec.name, size, kind=spec.kind, mime=spec.mime, centre=spec.centre, pieces=pieces)
 
 
 def set_limits(world: World, spec: LimitsSpec) -> None:

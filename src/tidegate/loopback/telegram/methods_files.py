@@ -23,6 +23,8 @@ def get_file(request: Request) -> Answer:
     if not isinstance(query.location, types.InputDocumentFileLocation | types.InputPhotoFileLocation):
         raise Refusal(400, "LOCATION_INVALID")
     file = known_file(request, query.location)
+    if file.centre != request.sign_in.centre:
+        raise Refusal(303, f"FILE_MIGRATE_{file.centre}")
     _check_range(query.offset, query.limit, precise=bool(query.precise))
     kind = types.storage.FileUnknown()
     return types.upload.File(kind, mtime=0, bytes=file.read(query.offset, query.limit))

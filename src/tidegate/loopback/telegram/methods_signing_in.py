@@ -9,6 +9,7 @@ from telethon.tl import TLObject, types
 
 from tidegate.loopback.telegram import shapes
 from tidegate.loopback.telegram.asking import Answer, Method, Refusal, Request
+from tidegate.loopback.telegram.content import HOME
 from tidegate.loopback.telegram.passwords import offer_password, password_fits
 from tidegate.loopback.telegram.world import Account
 
@@ -16,20 +17,20 @@ CODE_LENGTH = 5
 
 
 def get_config(request: Request) -> Answer:
-    host, _, port = request.address.rpartition(":")
+    places = [(number, *address.rpartition(":")[::2]) for number, address in request.centres.items()]
     now = request.world.clock.now()
     return types.Config(
         now,
         now + timedelta(hours=1),
         test_mode=False,
-        this_dc=shapes.DATA_CENTRE,
-        dc_options=[types.DcOption(shapes.DATA_CENTRE, host, int(port), static=True)],
+        this_dc=request.sign_in.centre,
+        dc_options=[types.DcOption(number, host, int(port), static=True) for number, host, port in places],
         dc_txt_domain_name="",
         **dict.fromkeys(_NUMBERS_OF_CONFIG, 0),
         me_url_prefix="",
         caption_length_max=1024,
         message_length_max=4096,
-        webfile_dc_id=shapes.DATA_CENTRE,
+        webfile_dc_id=HOME,
     )
 
 
@@ -112,6 +113,20 @@ def log_out(request: Request) -> Answer:
     return types.auth.LoggedOut()
 
 
+def export_authorization(request: Request) -> Answer:
+    """A word for another data centre, by which it knows who asks."""
+    if request.query.dc_id not in request.centres:
+        raise Refusal(400, "DC_ID_INVALID")
+    return types.auth.ExportedAuthorization(request.account.id, _word(request, request.account.id))
+
+
+def import_authorization(request: Request) -> Answer:
+    account = request.world.accounts.get(request.query.id)
+    if account is None or request.query.bytes != _word(request, account.id):
+        raise Refusal(400, "AUTH_BYTES_INVALID")
+    return _welcome(request, account)
+
+
 def get_users(request: Request) -> Answer:
     return [_one_user(request, asked) for asked in request.query.id]
 
@@ -151,6 +166,10 @@ def _welcome(request: Request, account: Account) -> Answer:
     return types.auth.Authorization(shapes.user(account, is_self=True))
 
 
+def _word(request: Request, account: int) -> bytes:
+    return str(request.world.token("word", account)).encode()
+
+
 def _code_hash(request: Request, account: Account) -> str:
     return f"{request.world.token('code hash', account.phone, account.codes_sent):x}"
 
@@ -162,6 +181,8 @@ METHODS: dict[str, Method] = {
     "auth.signIn": sign_in,
     "auth.checkPassword": check_password,
     "auth.logOut": log_out,
+    "auth.exportAuthorization": export_authorization,
+    "auth.importAuthorization": import_authorization,
     "account.getPassword": get_password,
     "users.getUsers": get_users,
     "updates.getState": get_state,

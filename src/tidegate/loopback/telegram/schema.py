@@ -42,6 +42,7 @@ class FileSpec(_Strict):
     zip: list[EntrySpec] | None = None
     pieces: list[PieceSpec] = []
     kind: FileKind = FileKind.DOCUMENT
+    centre: Literal[2, 4] = 2
     mime: str = "application/octet-stream"
 
     @model_validator(mode="after")

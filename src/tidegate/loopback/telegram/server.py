@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from datetime import timedelta
+from functools import partial
 
 from telethon.tl import types
 
@@ -12,6 +13,7 @@ from tidegate.errors import BadInput
 from tidegate.loopback.telegram import shapes
 from tidegate.loopback.telegram.channels import Channel, Event
 from tidegate.loopback.telegram.connection import Connection
+from tidegate.loopback.telegram.content import AWAY, HOME
 from tidegate.loopback.telegram.handshake import PRIME, Handshake, ServerKey
 from tidegate.loopback.telegram.world import World
 
@@ -33,7 +35,8 @@ class TelegramServer:
         self.latency = latency
         self._port = port
         self._prime = prime
-        self._server: asyncio.Server | None = None
+        self._servers: list[asyncio.Server] = []
+        self._centres: dict[int, str] = {}
         self._connections: set[Connection] = set()
         world.listeners.append(self._push)
 
@@ -56,20 +59,20 @@ class TelegramServer:
         return any(connection.under_way for connection in self._connections)
 
     async def start(self) -> str:
-        """Listen; returns the address, ``127.0.0.1:PORT``."""
-        try:
-            self._server = await asyncio.start_server(self._serve, "127.0.0.1", self._port)
-        except OSError as problem:
-            raise BadInput(
-                f"The loopback Telegram cannot listen on port {self._port}: {problem.strerror}."
-            ) from problem
-        host, port = self._server.sockets[0].getsockname()[:2]
-        self.address = f"{host}:{port}"
+        """Listen; returns the address of the data centre where accounts live, ``127.0.0.1:PORT``."""
+        for centre, port in ((HOME, self._port), (AWAY, 0)):
+            try:
+                server = await asyncio.start_server(partial(self._serve, centre), "127.0.0.1", port)
+            except OSError as problem:
+                raise BadInput(f"The loopback Telegram cannot listen on port {port}: {problem.strerror}.") from problem
+            self._servers.append(server)
+            self._centres[centre] = "{}:{}".format(*server.sockets[0].getsockname()[:2])
+        self.address = self._centres[HOME]
         return self.address
 
     async def close(self) -> None:
-        assert self._server is not None
-        self._server.close()
+        for server in self._servers:
+            server.close()
         self.disconnect_all()
         self._world.listeners.remove(self._push)
 
@@ -85,8 +88,8 @@ class TelegramServer:
         self._world = world
         self.disconnect_all()
 
-    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        connection = Connection(self._world, self.address, self._shake, lambda: self.latency, reader, writer)
+    async def _serve(self, centre: int, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        connection = Connection(self._world, centre, self._centres, self._shake, lambda: self.latency, reader, writer)
         self._connections.add(connection)
         try:
             await connection.serve()
@@ -102,7 +105,9 @@ class TelegramServer:
             return
         for connection in self._connections:
             account = self._world.accounts.get(connection.sign_in.account if connection.sign_in else 0)
-            told = connection.wants_updates and connection.sign_in is not self._world.asker
+            told = (
+                connection.wants_updates and connection.centre == HOME and connection.sign_in is not self._world.asker
+            )
             if account is None or not told or account.id not in channel.members:
                 continue
             update = shapes.update(self._world, channel, event, account)

@@ -20,9 +20,6 @@ from tidegate.loopback.telegram.channels import (
 from tidegate.loopback.telegram.content import File, FileKind
 from tidegate.loopback.telegram.world import Account, World
 
-DATA_CENTRE = 2
-"""The only one there is; it is also where Telethon goes first."""
-
 _SOMEBODY = 777_001
 
 
@@ -169,7 +166,7 @@ def document(world: World, file: File, message: Message, viewer: Account) -> typ
         message.date,
         file.mime,
         file.size,
-        DATA_CENTRE,
+        file.centre,
         attributes,
     )
 
@@ -183,7 +180,7 @@ def _media(world: World, message: Message, viewer: Account) -> TLObject:
     access = world.token("file", viewer.id, file.id)
     sizes = [types.PhotoSize("x", 16, 16, file.size)]
     return types.MessageMediaPhoto(
-        photo=types.Photo(file.id, access, reference(world, file, viewer), message.date, sizes, DATA_CENTRE)
+        photo=types.Photo(file.id, access, reference(world, file, viewer), message.date, sizes, file.centre)
     )
 
 

@@ -25,7 +25,7 @@ from tidegate.loopback.telegram.channels import (
     Topic,
     topic_of,
 )
-from tidegate.loopback.telegram.content import File
+from tidegate.loopback.telegram.content import HOME, File
 from tidegate.loopback.telegram.record import Record
 
 
@@ -48,6 +48,7 @@ class SignIn:
     """A key a client made, and the account it is signed in to; 0 while it is none."""
 
     secret: bytes
+    centre: int = HOME  # other data centres do not know it
     account: int = 0
     half: int = 0  # the account whose password is still owed
 
