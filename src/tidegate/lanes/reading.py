@@ -20,7 +20,7 @@ from tidegate.errors import (
 )
 from tidegate.lanes.limits import ReadLimits
 from tidegate.lanes.road import Road
-from tidegate.port import ChannelId
+from tidegate.port import NOT_ASKED, ChannelId
 from tidegate.rules.pacing import Bucket, Pace, Wait, charge
 from tidegate.words import CallKind, Outcome
 
@@ -101,7 +101,7 @@ class Reading:
         except AskedToWait:
             outcome = Outcome.ASKED_TO_WAIT
             raise
-        except NotSent:
+        except (NotSent, *NOT_ASKED):
             outcome = Outcome.NOT_SENT
             raise
         except (OutcomeUnknown, asyncio.CancelledError):

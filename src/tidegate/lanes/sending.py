@@ -12,7 +12,7 @@ from tidegate.errors import AskedToWait, Banned, ChannelGone, NotSent, OutcomeUn
 from tidegate.lanes.limits import HAND_OVER_WITHIN
 from tidegate.lanes.metrics import count_pace_wait
 from tidegate.lanes.road import AWAY, Road
-from tidegate.port import ChannelId
+from tidegate.port import NOT_ASKED, ChannelId
 from tidegate.store import pace
 from tidegate.store.database import Connection
 from tidegate.store.pace import ChatLimit, Granted, HeldBack
@@ -177,7 +177,7 @@ def outcome_of(problem: PlatformError) -> Outcome:
     """How a send ended, by the class of what was raised; what nobody has translated stays unknown."""
     if isinstance(problem, AskedToWait):
         return Outcome.ASKED_TO_WAIT
-    if isinstance(problem, NotSent):
+    if isinstance(problem, (NotSent, *NOT_ASKED)):
         return Outcome.NOT_SENT
     if isinstance(problem, (Refused, ChannelGone, SignedOut, Banned)):
         return Outcome.FAILED

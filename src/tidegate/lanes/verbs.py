@@ -42,6 +42,7 @@ from tidegate.port import (
     Topic,
     TopicId,
     TopicPage,
+    UnknownChannel,
     Upload,
 )
 
@@ -91,8 +92,8 @@ class Verbs:
         client = self._able(self._gates, "say for many channels at once whether anything changed")
         try:
             return await self._read("heads", None, cycle, lambda: client.heads(channels))
-        except ChannelGone:
-            if len(channels) < 2:
+        except ChannelGone as gone:
+            if len(channels) < 2 or isinstance(gone, UnknownChannel):
                 return {}
         half = len(channels) // 2
         first = await self.heads(channels[:half], cycle=cycle)
@@ -112,8 +113,13 @@ class Verbs:
 
     async def hint(self) -> Hint:
         """Wait for the platform to say by itself that something changed; this is no call."""
+        client = self._able(self._hints, "tell when something changes")
         self._road.require_open()
-        return await self._able(self._hints, "tell when something changes").hint()
+        try:
+            return await client.hint()
+        except (SignedOut, Banned) as stop:
+            await self._road.heed_stop(stop)
+            raise
 
     # What is in a channel
 

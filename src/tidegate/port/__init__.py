@@ -27,6 +27,8 @@ from tidegate.port.abilities import (
 )
 from tidegate.port.values import (
     GENERAL,
+    NOT_ASKED,
+    CannotAsk,
     Channel,
     ChannelId,
     ChannelPage,
@@ -52,6 +54,7 @@ from tidegate.port.values import (
     TopicEvent,
     TopicId,
     TopicPage,
+    UnknownChannel,
     Upload,
     UploadId,
     UploadLost,
@@ -59,7 +62,9 @@ from tidegate.port.values import (
 
 __all__ = [
     "GENERAL",
+    "NOT_ASKED",
     "Buckets",
+    "CannotAsk",
     "Channel",
     "ChannelId",
     "ChannelPage",
@@ -100,6 +105,7 @@ __all__ = [
     "TopicEvent",
     "TopicId",
     "TopicPage",
+    "UnknownChannel",
     "Upload",
     "UploadId",
     "UploadLost",

@@ -8,7 +8,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import NewType
 
-from tidegate.errors import Refused
+from tidegate.errors import ChannelGone, Refused
 
 ChannelId = NewType("ChannelId", int)  # the platform's own number of a channel
 MessageId = NewType("MessageId", int)  # the platform's own number of a message, ordered within its channel
@@ -20,6 +20,18 @@ UploadId = NewType("UploadId", int)  # our number of an upload, chosen and store
 Cursor = NewType("Cursor", str)  # where a listing goes on, in the adapter's own words
 
 GENERAL = TopicId(1)
+
+
+class UnknownChannel(ChannelGone):
+    """The account was never told of this channel, so the platform was not asked; list the channels first."""
+
+
+class CannotAsk(Refused):
+    """The platform answers no such question, so it was not asked."""
+
+
+NOT_ASKED = (UnknownChannel, CannotAsk)
+"""What is raised without a call; no call is counted for it."""
 
 
 class HandleExpired(Refused):

@@ -5,18 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from telethon.tl import types
 
 from tests.platforms.telegram.conftest import all_channels
-from tidegate.errors import ChannelGone, OutcomeUnknown, PlatformError, Refused
+from tidegate.errors import OutcomeUnknown, PlatformError, Refused
 from tidegate.loopback.faults import Fault, FaultKind
-from tidegate.loopback.telegram import World, answering
-from tidegate.loopback.telegram.asking import Refusal, Request
+from tidegate.loopback.telegram import World
 from tidegate.loopback.telegram.channels import Channel
 from tidegate.platforms.telegram.client import TelegramAccount
-from tidegate.platforms.telegram.line import Line
+from tidegate.platforms.telegram.handles import handle_of, location_of
 from tidegate.platforms.telegram.troubles import HeldElsewhere
 from tidegate.port import (
+    CannotAsk,
     ChannelId,
     Difference,
     File,
@@ -27,6 +26,7 @@ from tidegate.port import (
     SendKey,
     TooLong,
     TopicId,
+    UnknownChannel,
     Upload,
     UploadId,
     UploadLost,
@@ -93,9 +93,9 @@ class TestChannels:
         stranger = ChannelId(world.add_channel("New").id)
         assert set(await client.heads([where, stranger])) == {where}
         world.record.calls.clear()
-        with pytest.raises(ChannelGone, match="never been told"):
+        with pytest.raises(UnknownChannel, match="never been told"):
             await client.heads([stranger])
-        with pytest.raises(ChannelGone, match="list its channels"):
+        with pytest.raises(UnknownChannel, match="list its channels"):
             await client.page(stranger, before=None)
         assert world.record.calls == []
 
@@ -267,7 +267,7 @@ class TestFiles:
         file = await the_file(client, where, world.post(models, file=kept).id)
         for offset, length in [(0, MIB), (MIB, 4096), (2 * MIB + 3072, 5120), (3 * MIB, 8192), (4 * MIB, 4096)]:
             assert await client.read_file(file.handle, offset=offset, length=length) == kept.read(offset, length)
-        with pytest.raises(ValueError, match=r"port\.Files"):
+        with pytest.raises(CannotAsk, match="whole KiB"):
             await client.read_file(file.handle, offset=MIB - 1024, length=2048)
 
     async def test_s48_an_expired_handle_asks_for_the_message(
@@ -284,49 +284,24 @@ class TestFiles:
         assert fresh.id == old.id
         assert await client.read_file(fresh.handle, offset=4096, length=4096) == kept.read(4096, 4096)
 
+    @pytest.mark.parametrize("told", [4, 2])
     async def test_a_file_of_another_data_centre_is_read_there(
-        self, client: TelegramAccount, models: Channel, second_centre: None, world: World, noted: list[str]
+        self, client: TelegramAccount, models: Channel, world: World, noted: list[str], told: int
     ) -> None:
-        """Told that it lies elsewhere, the next try asks there, over a connection whose calls are counted too."""
-        kept = world.add_file("a.zip", MIB)
+        """Over a connection whose calls are counted too; sent to the wrong centre, the next try goes to the right one."""
+        kept = world.add_file("a.zip", MIB, centre=4)
         file = await the_file(client, ChannelId(models.id), world.post(models, file=kept).id)
-        world.faults.add(Fault(FaultKind.ERROR, "upload.getFile", code="303 FILE_MIGRATE_4"))
-        with pytest.raises(HeldElsewhere):
-            await client.read_file(file.handle, offset=0, length=4096)
+        handle = handle_of(location_of(file.handle)[0], told)
         noted.clear()
         world.record.calls.clear()
+        if told == 2:
+            with pytest.raises(HeldElsewhere, match="centre 4"):
+                await client.read_file(handle, offset=0, length=4096)
         for offset in (0, 4096):
-            assert await client.read_file(file.handle, offset=offset, length=4096) == kept.read(offset, 4096)
+            assert await client.read_file(handle, offset=offset, length=4096) == kept.read(offset, 4096)
         assert noted == ["help.getConfig", "auth.exportAuthorization", "auth.importAuthorization"]
-        assert [call.method for call in world.record.calls] == [*noted, "upload.getFile", "upload.getFile"]
-
-
-def _two_centres(request: Request) -> types.Config:
-    config = answering.methods_signing_in.get_config(request)
-    assert isinstance(config, types.Config)
-    host, _, port = request.address.rpartition(":")
-    config.dc_options.append(types.DcOption(4, host, int(port)))
-    return config
-
-
-def _export(request: Request) -> types.auth.ExportedAuthorization:
-    return types.auth.ExportedAuthorization(request.account.id, b"pass")
-
-
-def _import(request: Request) -> types.auth.Authorization:
-    if request.query.bytes != b"pass":
-        raise Refusal(400, "AUTH_BYTES_INVALID")
-    request.sign_in.account = request.query.id
-    return types.auth.Authorization(answering.methods_signing_in.shapes.user(request.account, is_self=True))
-
-
-@pytest.fixture
-def second_centre(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A platform with a second data centre; here both live at one address."""
-    monkeypatch.setattr(Line, "_config", None)
-    monkeypatch.setitem(answering.METHODS, "help.getConfig", _two_centres)
-    monkeypatch.setitem(answering.METHODS, "auth.exportAuthorization", _export)
-    monkeypatch.setitem(answering.METHODS, "auth.importAuthorization", _import)
+        reads = ["upload.getFile"] * (3 if told == 2 else 2)
+        assert sorted(world.record.by_method().elements()) == sorted([*noted, *reads])
 
 
 class TestSending:

@@ -19,12 +19,14 @@ from tidegate.loopback.faults import Fault, FaultKind
 from tidegate.loopback.telegram import TelegramServer, World
 from tidegate.platforms.telegram import telegram_opener
 from tidegate.port import (
+    CannotAsk,
     ChannelId,
     FileKind,
     HandleExpired,
     MessageId,
     SendKey,
     TopicId,
+    UnknownChannel,
     Upload,
     UploadId,
 )
@@ -112,7 +114,7 @@ async def _account(database: Database) -> Account:
 
 
 async def test_the_ledger_equals_the_platforms_count_method_by_method(town: Town) -> None:
-    """Law 1: every verb, with waits, errors, an expired reference and a lost connection on the way."""
+    """Law 1: every verb, with waits, errors, questions that were never asked, and a lost connection on the way."""
     lane, world, models = town.lane, town.world, town.models
     page = await lane.channels()
     await lane.channels(page.next)
@@ -143,6 +145,13 @@ async def test_the_ledger_equals_the_platforms_count_method_by_method(town: Town
     world.faults.add(Fault(FaultKind.ERROR, "messages.getHistory", code="400 NO"))
     with pytest.raises(Refused):
         await lane.page(models, before=None)
+    with pytest.raises(UnknownChannel):
+        await lane.page(ChannelId(5), before=None)
+    with pytest.raises(CannotAsk):
+        await lane.difference(models, since=0)
+    assert await lane.heads([ChannelId(5), ChannelId(6)]) == {}
+    with pytest.raises(UnknownChannel):
+        await town.after(60, lane.send(ChannelId(5), "hello", key=SendKey("stranger")))
     world.faults.add(Fault(FaultKind.DISCONNECT, "messages.getPeerDialogs"))
     await town.after(60, lane.heads([models]))
     assert await town.ledgered() == +world.record.by_method()

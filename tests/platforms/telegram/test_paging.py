@@ -19,7 +19,7 @@ from tidegate.platforms.telegram.paging import (
     in_batch,
     is_end,
 )
-from tidegate.port import Cursor, MessageId
+from tidegate.port import CannotAsk, Cursor, MessageId
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 START = TopicOffset.parse(None)
@@ -141,5 +141,5 @@ class TestMessages:
     def test_more_than_a_hundred_at_once_is_a_mistake_of_ours(self) -> None:
         """S-37: Telegram would silently answer for some of them only."""
         assert len(in_batch(range(100))) == 100
-        with pytest.raises(ValueError, match="101"):
+        with pytest.raises(CannotAsk, match="101"):
             in_batch(range(101))

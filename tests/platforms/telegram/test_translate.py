@@ -10,10 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from telethon.tl import types
 
-from tidegate.errors import Refused
 from tidegate.platforms.telegram import translate
 from tidegate.platforms.telegram.handles import location_of
-from tidegate.port import ChannelId, Difference, FileHandle, FileKind, Hint, MessageId, TooLong, TopicEvent
+from tidegate.port import CannotAsk, ChannelId, Difference, FileHandle, FileKind, Hint, MessageId, TooLong, TopicEvent
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 WHERE = types.PeerChannel(77)
@@ -178,7 +177,7 @@ class TestFiles:
     @pytest.mark.parametrize("handle", ["", "4:", "4:AAAA", "x:hHXQug==", "4:tXVylwAA"])
     def test_nonsense_is_refused_as_a_handle(self, handle: str) -> None:
         """A handle that is none is told so in a sentence, and is not tried again."""
-        with pytest.raises(Refused, match="no handle"):
+        with pytest.raises(CannotAsk, match="no handle"):
             location_of(FileHandle(handle))
 
 

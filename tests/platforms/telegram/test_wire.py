@@ -152,6 +152,17 @@ async def test_a_sign_in_that_ends_while_away_is_told(
             await asyncio.sleep(0)
     with pytest.raises(SignedOut):
         await client.heads([number(models)])
+    with pytest.raises(SignedOut):
+        await asyncio.wait_for(client.hint(), 10)
+
+
+async def test_whoever_waits_for_a_hint_is_told_of_the_end(client: TelegramAccount) -> None:
+    """A listener does not wait for ever for a connection that was closed."""
+    waiting = asyncio.ensure_future(client.hint())
+    await asyncio.sleep(0)
+    await client.close()
+    with pytest.raises(NotSent, match="closed"):
+        await asyncio.wait_for(waiting, 10)
 
 
 async def test_closing_twice_is_harmless(client: TelegramAccount, models: Channel) -> None:

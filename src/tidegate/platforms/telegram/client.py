@@ -7,7 +7,7 @@ from typing import Any
 
 from telethon.tl import functions, types
 
-from tidegate.errors import ChannelGone, OutcomeUnknown, PlatformError, Refused
+from tidegate.errors import OutcomeUnknown, PlatformError, Refused
 from tidegate.platforms.telegram import paging, posting, translate
 from tidegate.platforms.telegram.handles import is_precise, location_of
 from tidegate.platforms.telegram.paging import DialogOffset, TopicOffset, in_batch
@@ -15,6 +15,7 @@ from tidegate.platforms.telegram.session import VaultSession
 from tidegate.platforms.telegram.troubles import AlreadySent, HeldElsewhere
 from tidegate.platforms.telegram.wire import Wire
 from tidegate.port import (
+    CannotAsk,
     ChannelId,
     ChannelPage,
     Cursor,
@@ -34,6 +35,7 @@ from tidegate.port import (
     Topic,
     TopicId,
     TopicPage,
+    UnknownChannel,
     Upload,
 )
 
@@ -104,7 +106,7 @@ class TelegramAccount:
         """A channel this account was never told of cannot be asked for, and so is missing from the answer."""
         known = [one for one in channels if self._session.access_hash(one) is not None]
         if not known:
-            raise ChannelGone("This account has never been told of any of these channels.")
+            raise UnknownChannel("This account has never been told of any of these channels.")
         peers = [types.InputDialogPeer(self._peer(one)) for one in in_batch(known)]
         return translate.heads_of(await self._wire.ask(functions.messages.GetPeerDialogsRequest(peers)))
 
@@ -142,7 +144,7 @@ class TelegramAccount:
 
     async def difference(self, channel: ChannelId, *, since: int) -> Difference | TooLong:
         if since < 1:
-            raise Refused("Telegram tells no difference from the very beginning; read the channel instead.")
+            raise CannotAsk("Telegram tells no difference from the very beginning; read the channel instead.")
         request = functions.updates.GetChannelDifferenceRequest(
             channel=self._channel(channel), filter=types.ChannelMessagesFilterEmpty(), pts=since, limit=PAGE
         )
@@ -252,5 +254,5 @@ class TelegramAccount:
     def _access(self, channel: ChannelId) -> int:
         access = self._session.access_hash(channel)
         if access is None:
-            raise ChannelGone(f"This account has never been told of channel {channel}; list its channels first.")
+            raise UnknownChannel(f"This account has never been told of channel {channel}; list its channels first.")
         return access

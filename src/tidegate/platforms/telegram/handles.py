@@ -14,8 +14,7 @@ from telethon.errors import TypeNotFoundError
 from telethon.extensions import BinaryReader
 from telethon.tl import types
 
-from tidegate.errors import Refused
-from tidegate.port import File, FileHandle, FileId, FileKind
+from tidegate.port import CannotAsk, File, FileHandle, FileId, FileKind
 
 Location: TypeAlias = types.InputDocumentFileLocation | types.InputPhotoFileLocation
 
@@ -95,9 +94,9 @@ def location_of(handle: FileHandle) -> tuple[Location, int]:
 def is_precise(offset: int, length: int) -> bool:
     """Whether a stretch has to be asked for as one that is off Telegram's coarse grid of 4 KiB and halves of 1 MiB."""
     if offset % KIB or length % KIB or length <= 0 or offset // MIB != (offset + length - 1) // MIB:
-        raise ValueError(f"Telegram reads no stretch of {length} bytes from {offset}: see port.Files")
+        raise CannotAsk(f"Telegram reads no stretch of {length} bytes from {offset}; whole KiB inside a MiB it is.")
     return bool(offset % (4 * KIB) or length % (4 * KIB) or MIB % length)
 
 
-def _no_handle(handle: FileHandle) -> Refused:
-    return Refused(f"{handle[:20]!r} is no handle of a Telegram file; fetch its message again.")
+def _no_handle(handle: FileHandle) -> CannotAsk:
+    return CannotAsk(f"{handle[:20]!r} is no handle of a Telegram file; fetch its message again.")

@@ -17,7 +17,7 @@ from telethon.extensions import BinaryReader
 from telethon.tl import types
 
 from tidegate.errors import PlatformError
-from tidegate.port import Cursor, MessageId
+from tidegate.port import CannotAsk, Cursor, MessageId
 
 _NOBODY = types.InputPeerEmpty()
 _FOLDERS = (0, 1)  # the chats in plain sight, then the archived ones
@@ -119,7 +119,7 @@ def is_end(answer: Any, *, before: MessageId | None, above: MessageId | None) ->
 def in_batch(ids: Sequence[Any], most: int = 100) -> Sequence[Any]:
     """The same numbers; more of them than Telegram answers at once would be lost silently."""
     if len(ids) > most:
-        raise ValueError(f"{len(ids)} at once; Telegram answers {most}")
+        raise CannotAsk(f"Telegram answers for {most} at once, and was to be asked for {len(ids)}.")
     return ids
 
 

@@ -44,6 +44,7 @@ class Wire:
         self._clock = clock
         self._room = room
         self._line: Line | None = None
+        self._closed = False
         self._stopped: SignedOut | Banned | None = None
         self._keeper: asyncio.Task[None] | None = None
         self._hints: deque[Hint] = deque()
@@ -59,6 +60,8 @@ class Wire:
 
     async def close(self) -> None:
         """Disconnect for good; may be called more than once."""
+        self._closed = True
+        self._hinted.set()
         if self._keeper is not None:
             self._keeper.cancel()
             await asyncio.wait([self._keeper])
@@ -68,8 +71,7 @@ class Wire:
 
     async def ask(self, request: Any, *, centre: int | None = None) -> Any:
         """Hand a request over and wait for its answer; *centre* is the data centre to ask, if not our own."""
-        if self._stopped is not None:
-            raise self._stopped.with_traceback(None)
+        self._require_hope()
         line = self._line
         if line is None:
             raise NotSent("The connection to Telegram is lost and is being made again; nothing was sent.")
@@ -91,9 +93,17 @@ class Wire:
     async def hint(self) -> Hint:
         """Wait for the next hint."""
         while not self._hints:
+            self._require_hope()
             self._hinted.clear()
             await self._hinted.wait()
         return self._hints.popleft()
+
+    def _require_hope(self) -> None:
+        """Raise when neither an answer nor a hint will ever come."""
+        if self._stopped is not None:
+            raise self._stopped.with_traceback(None)
+        if self._closed:
+            raise NotSent("The connection to Telegram is closed.")
 
     async def _answered(self, answer: asyncio.Future[Any], line: Line, method: str) -> None:
         """Wait until the answer is there; raises when it will not come."""
@@ -160,7 +170,8 @@ class Wire:
             self._line = None
             await line.hang_up()
             await self._connect_again()
-            self._add_hint(Hint(None))  # whatever was pushed meanwhile is missing
+            if self._line is not None:
+                self._add_hint(Hint(None))  # whatever was pushed meanwhile is missing
 
     async def _connect_again(self) -> None:
         pause = _FIRST_PAUSE
@@ -169,6 +180,7 @@ class Wire:
                 self._line = await self._connect()
             except (SignedOut, Banned) as stop:
                 self._stopped = stop
+                self._hinted.set()
             except PlatformError as problem:
                 _log.warning("telegram.not_connected", problem=str(problem))
                 wait = problem.pause if isinstance(problem, AskedToWait) else pause
