@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from datetime import UTC, datetime
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from hypothesis import given
@@ -24,7 +24,17 @@ from tidegate.rules.planning import (
     topics_to_search,
 )
 from tidegate.rules.retrying import calls_to_retry
-from tidegate.rules.scanning import Change, ScanMemory, judge_change
+from tidegate.rules.scanning import (
+    UNSETTLED,
+    Change,
+    ScanHabits,
+    ScanMemory,
+    ScanOutcome,
+    after_scan,
+    judge_change,
+    search_above,
+    takes_turn,
+)
 
 NOON = datetime(2026, 11, 15, 12, tzinfo=UTC)
 LIMITS = CallLimits()
@@ -153,6 +163,89 @@ class TestSelectedTopics:
         """`tidegate plan` over selected topics."""
         foretold, real = foresee_topics(topics, LIMITS), plan_topics(topics, change, LIMITS).calls
         assert foretold.at_least <= real.at_least <= real.at_most <= foretold.at_most
+
+
+@dataclass
+class Chat:
+    """A channel that counts its changes, and a mirror that scans it by the rules alone.
+
+    ``posts`` holds the counter's value at which each message came, and whether it is a document.
+    """
+
+    changes: int = 1
+    posts: list[tuple[int, bool]] = field(default_factory=list)
+    found: set[int] = field(default_factory=set)
+    memory: ScanMemory = field(default_factory=ScanMemory)
+    cycle: int = 0
+
+    @property
+    def documents(self) -> set[int]:
+        return {message for message, (_, document) in enumerate(self.posts, 1) if document}
+
+    def post(self, count: int, *, document: bool) -> None:
+        for _ in range(count):
+            self.changes += 1
+            self.posts.append((self.changes, document))
+
+    def edit(self, count: int) -> None:
+        self.changes += count
+
+    def scan(self, *, answer: tuple[int, int] | None, lag: int = 0, meanwhile: int = 0, breaks: bool = False) -> None:
+        """One cycle with the gate's *answer*; posts arrive *meanwhile*, the index lacks the last *lag* changes."""
+        now = NOON + self.cycle * timedelta(hours=1)
+        changes, newest = answer or (None, None)
+        change = judge_change(self.memory, changes=changes, newest=newest)
+        its_turn = takes_turn(self.memory, ScanHabits(), now=now, turn=self.cycle)
+        reading = plan_reading(self.memory, change, changes=changes, limits=LIMITS, its_turn=its_turn)
+        self.post(meanwhile, document=True)
+        shown: set[int] = set()
+        if reading is Reading.DIFFERENCE:
+            since, changes = self.memory.changes or 0, self.changes
+            shown = {message for message in self.documents if self.posts[message - 1][0] > since}
+        elif reading is Reading.SEARCH:
+            known = {message for message in self.documents if self.posts[message - 1][0] <= self.changes - lag}
+            shown = {message for message in known if message > search_above(self.memory)}
+        if breaks:
+            shown = {message for message in shown if message % 2}
+        new, self.found = shown - self.found, self.found | shown
+        outcome = ScanOutcome(
+            complete=not breaks,
+            newest=newest,
+            changes=changes,
+            archives_found=len(new),
+            by_search=reading is Reading.SEARCH,
+        )
+        self.memory = after_scan(self.memory, outcome, now=now)
+        self.cycle += 1
+
+
+@given(data=st.data())
+def test_s21_s29_s74_no_document_is_ever_jumped(data: st.DataObject) -> None:
+    """Stale answers, missing answers, a lagging index, posts in mid-scan and broken walks delay a find, no more.
+
+    After two cycles with true answers the mirror has all there is, whatever happened before.
+    """
+    chat = Chat()
+    answers: list[tuple[int, int] | None] = [None]
+    for _ in range(data.draw(st.integers(1, 12))):
+        match data.draw(st.sampled_from(["talk", "documents", "edits", "scan", "scan"])):
+            case "talk":
+                chat.post(data.draw(st.sampled_from([1, 5, 400])), document=False)
+            case "documents":
+                chat.post(data.draw(st.integers(1, 60)), document=True)
+            case "edits":
+                chat.edit(data.draw(st.sampled_from([1, 30, 400])))
+            case "scan":
+                answers.append((chat.changes, len(chat.posts)))
+                chat.scan(
+                    answer=data.draw(st.sampled_from([answers[-1], answers[-1], *answers])),
+                    lag=data.draw(st.integers(0, UNSETTLED)),
+                    meanwhile=data.draw(st.integers(0, 3)),
+                    breaks=data.draw(st.booleans()),
+                )
+    for _ in range(2):
+        chat.scan(answer=(chat.changes, len(chat.posts)))
+    assert chat.found == chat.documents
 
 
 def test_limits_refuse_what_cannot_be() -> None:
