@@ -288,7 +288,7 @@ class TestFiles:
     async def test_a_file_of_another_data_centre_is_read_there(
         self, client: TelegramAccount, models: Channel, world: World, noted: list[str], told: int
     ) -> None:
-        """Over a connection whose calls are counted; sent to the wrong centre first, the next try finds the right one."""
+        """Over a connection whose calls are counted; sent to the wrong centre first, the next try goes to that one."""
         kept = world.add_file("a.zip", MIB, centre=4)
         file = await the_file(client, ChannelId(models.id), world.post(models, file=kept).id)
         handle = handle_of(location_of(file.handle)[0], told)
