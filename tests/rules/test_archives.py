@@ -20,6 +20,7 @@ from tidegate.rules.archives import (
     missing,
     missing_in_words,
     place_part,
+    place_parts,
     state_of,
     surplus,
 )
@@ -125,6 +126,20 @@ class TestSets:
             old, new = placed([first, third, *order])
             assert [held.message for held in new.manifest] == [101, 102, 103]
             assert missing(old) == [(2, 2)]
+
+    @pytest.mark.parametrize("old", [("x.part1.rar", "x.part2.rar"), ("x.part1.rar", "x.part2.rar", "x.part3.rar")])
+    def test_a_longer_repost_read_downwards_stays_apart(self, old: tuple[str, ...]) -> None:
+        """Its parts 4 and 5 come first, and must not go on with an older posting, whole or not."""
+        again = posted(*(f"x.part{number}.rar" for number in range(1, 6)), first=101)
+        first, second = place_parts(placed(posted(*old)), reversed(again))
+        assert names(first) == list(old)
+        assert second.manifest == again
+
+    def test_a_set_goes_on_in_a_walk_that_is_read_downwards(self) -> None:
+        """S-77: parts 1 and 2 were there yesterday, 5, 4 and 3 come today: one archive."""
+        parts = posted(*(f"x.part{number}.rar" for number in range(1, 6)))
+        (one,) = place_parts(placed(parts[:2]), reversed(parts[2:]))
+        assert one.manifest == parts
 
     def test_a_zip_waits_for_nobody_until_volumes_come(self) -> None:
         """A single .zip or .rar is whole; a volume of the same base makes it one of a set."""
@@ -248,6 +263,26 @@ def test_a_set_is_one_set_in_whatever_order_it_comes(parts: list[Part], data: st
     (one,) = placed(order)
     assert (one.manifest, one.spares) == (parts, ())
     assert state(one) is SetState.WAITING
+
+
+@given(parts=whole_sets(), data=st.data())
+def test_a_repost_of_a_broken_set_is_whole(parts: list[Part], data: st.DataObject) -> None:
+    """Parts are missing, so somebody posts all of it again: whatever was left of the first posting stays out of it."""
+    left = [one for one in parts if data.draw(st.booleans())]
+    again = [replace(one, message=one.message + 500, file=one.file + 500) for one in parts]
+    sets = place_parts(place_parts([], left), data.draw(st.permutations(again)))
+    assert again in [one.manifest for one in sets]
+    assert sorted(held.message for one in sets for held in one.manifest) == sorted(
+        held.message for held in (*left, *again)
+    )
+
+
+@given(first=whole_sets(), second=whole_sets(), data=st.data())
+def test_the_order_of_pages_decides_nothing(first: list[Part], second: list[Part], data: st.DataObject) -> None:
+    """Two postings, some parts never posted: the sets of a walk depend on its messages alone."""
+    moved = [replace(one, message=one.message + 50, file=one.file + 50) for one in second]
+    walk = [one for one in (*first, *moved) if data.draw(st.integers(0, 4))]
+    assert place_parts([], data.draw(st.permutations(walk))) == place_parts([], walk)
 
 
 @given(parts=whole_sets(), data=st.data())

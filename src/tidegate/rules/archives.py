@@ -1,17 +1,18 @@
 """Which files form a set, and whether it is whole (seed 000).
 
-Parts arrive over pages, scans and restarts, in any order. ``place_part`` folds them into sets one by one; the sets are
-values that a store can keep, so a set begun yesterday goes on today. All of them are of one place: a channel or topic.
+Parts arrive over pages, scans and restarts. ``place_part`` folds them into sets one by one, ``place_parts`` those of a
+walk; the sets are values that a store can keep, so a set begun yesterday goes on today. All are of one place: a channel
+or a topic.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 
-from tidegate.rules.naming import HEAD, Kind, PartName, ending, position, read_name
+from tidegate.rules.naming import HEAD, Kind, ending, position, read_name
 
 
 class SetState(StrEnum):
@@ -83,15 +84,27 @@ class ArchiveSet:
 # Placing parts
 
 
+def place_parts(sets: Collection[ArchiveSet], parts: Iterable[Part], habits: SetHabits = HABITS) -> list[ArchiveSet]:
+    """The sets with all parts of a walk in them, in whatever order its pages came.
+
+    A walk may go downwards, and then the end of a re-post comes before its beginning: only the whole of a walk, oldest
+    first, tells whether part 5 goes on with yesterday's parts 1 to 3 or belongs to a posting with a part 1 of its own.
+    """
+    placed = list(sets)
+    for part in sorted(parts, key=lambda part: (part.message, part.file)):
+        placed = place_part(placed, part, habits)
+    return placed
+
+
 def place_part(sets: Collection[ArchiveSet], part: Part, habits: SetHabits = HABITS) -> list[ArchiveSet]:
     """The sets with one more part in them; the same sets when it is no archive, or already placed.
 
-    Of a place's sets only those with the part's own base can change, so only those need to be at hand. One that was
-    filed may be among them: a part that comes late then joins it.
+    Give the sets that nobody has worked on yet; of those only the ones with the part's own base can change.
 
-    A number that is taken by another file means a re-post: a second set opens, so that two postings never mix. Of
-    several sets that lack the part, it goes to the one it was posted with: the same album, then the size of the other
-    parts where all those sets have parts that tell, then the nearest message.
+    A number that is taken by another file means a re-post: a second set opens, so that two postings never mix, and
+    parts of the first set that were posted nearer to the newcomer leave with it. Where several sets could take the
+    part, it goes to the one it was posted with: the same album, then the size of the other parts where all those sets
+    have parts that tell, then the nearest message.
     """
     name = read_name(part.name)
     if name is None:
@@ -101,49 +114,70 @@ def place_part(sets: Collection[ArchiveSet], part: Part, habits: SetHabits = HAB
         return list(sets)
     twin = next((one for one in same if name.number in one.parts and one.parts[name.number].file == part.file), None)
     if twin is not None:
-        return _swap(sets, twin, replace(twin, spares=(*twin.spares, part)))
-    lacking = [one for one in same if _may_take(one, name, part, habits)]
-    if not lacking:
+        return _swap(sets, twin, [replace(twin, spares=(*twin.spares, part))])
+    company = [(one, parts) for one in same if (parts := _company(one, name.number, part, habits))]
+    if not company:
         return [*sets, ArchiveSet(name.kind, name.base, {name.number: part})]
-    nearest = _nearest(lacking, name.number, part)
-    return _swap(sets, nearest, replace(nearest, parts={**nearest.parts, name.number: part}))
+    taker, parts = _nearest(company, name.number, part)
+    if name.number in taker.parts:
+        return _swap(sets, taker, _split(taker, name.number, part, parts))
+    return _swap(sets, taker, [replace(taker, parts={**taker.parts, name.number: part})])
 
 
 def _holds(one: ArchiveSet, part: Part) -> bool:
     return any((held.message, held.file) == (part.message, part.file) for held in (*one.parts.values(), *one.spares))
 
 
-def _may_take(one: ArchiveSet, name: PartName, part: Part, habits: SetHabits) -> bool:
-    if name.number in one.parts:
-        return False
-    if one.volumes is not None and name.number >= one.kind.first + one.volumes:
-        return False
-    others = one.parts.values()
-    return all(other.sender == part.sender for other in others) and any(
-        abs(other.at - part.at) <= habits.apart_for for other in others
-    )
+def _company(one: ArchiveSet, number: int, part: Part, habits: SetHabits) -> dict[int, Part]:
+    """The parts of a set that the newcomer would stand with; none when it cannot belong to them.
+
+    Where its number is taken, those are the parts that were posted nearer to it than to the holder of the number.
+    """
+    if one.volumes is not None and number >= one.kind.first + one.volumes:
+        return {}
+    company, holder = dict(one.parts), one.parts.get(number)
+    if holder is not None:
+        company = {held: other for held, other in company.items() if _steps(other, part) < _steps(other, holder)}
+    near = any(abs(other.at - part.at) <= habits.apart_for for other in company.values())
+    return company if near and all(other.sender == part.sender for other in company.values()) else {}
 
 
-def _nearest(lacking: Iterable[ArchiveSet], number: int, part: Part) -> ArchiveSet:
-    full = [(one, _full_sizes(one, number)) for one in lacking]
-    sizes_tell = all(sizes for _, sizes in full)
+def _steps(one: Part, other: Part) -> int:
+    return abs(one.message - other.message)
 
-    def distance(candidate: tuple[ArchiveSet, set[int]]) -> tuple[bool, bool, int]:
-        one, sizes = candidate
-        others = one.parts.values()
+
+def _nearest(
+    company: Collection[tuple[ArchiveSet, dict[int, Part]]], number: int, part: Part
+) -> tuple[ArchiveSet, dict[int, Part]]:
+    sizes_tell = all(_full_size(parts, number) is not None for _, parts in company)
+
+    def distance(candidate: tuple[ArchiveSet, dict[int, Part]]) -> tuple[bool, bool, int]:
+        _, parts = candidate
         return (
-            part.album is None or all(other.album != part.album for other in others),
-            sizes_tell and part.size not in sizes,
-            min(abs(other.message - part.message) for other in others),
+            part.album is None or all(other.album != part.album for other in parts.values()),
+            sizes_tell and part.size != _full_size(parts, number),
+            min(_steps(other, part) for other in parts.values()),
         )
 
-    return min(full, key=distance)[0]
+    return min(company, key=distance)
 
 
-def _full_sizes(one: ArchiveSet, number: int) -> set[int]:
-    """The sizes of parts that are surely not the last of the set, were *number* in it."""
-    top = max(*one.parts, number)
-    return {part.size for held, part in one.parts.items() if held < top}
+def _full_size(parts: Mapping[int, Part], number: int) -> int | None:
+    """The size of all parts but the last, were *number* among them; None when no part can tell."""
+    top = max(*parts, number)
+    return max((part.size for held, part in parts.items() if held < top), default=None)
+
+
+def _split(one: ArchiveSet, number: int, part: Part, leaving: Mapping[int, Part]) -> list[ArchiveSet]:
+    """Two sets of one: those who stay, and those who leave with the newcomer. What the content told is told anew."""
+    files = {other.file for other in leaving.values()}
+    stay = {held: other for held, other in one.parts.items() if held not in leaving}
+    spares = tuple(spare for spare in one.spares if spare.file not in files)
+    gone_along = tuple(spare for spare in one.spares if spare.file in files)
+    return [
+        replace(one, parts=stay, spares=spares, volumes=None),
+        ArchiveSet(one.kind, one.base, {**leaving, number: part}, spares=gone_along),
+    ]
 
 
 def drop_message(sets: Iterable[ArchiveSet], message: int, *, kept: Collection[int] = ()) -> list[ArchiveSet]:
@@ -174,8 +208,8 @@ def learn_volumes(one: ArchiveSet, volumes: int) -> ArchiveSet:
     return replace(one, volumes=volumes)
 
 
-def _swap(sets: Iterable[ArchiveSet], old: ArchiveSet, new: ArchiveSet) -> list[ArchiveSet]:
-    return [new if one is old else one for one in sets]
+def _swap(sets: Iterable[ArchiveSet], old: ArchiveSet, new: Sequence[ArchiveSet]) -> list[ArchiveSet]:
+    return [one for known in sets for one in (new if known is old else [known])]
 
 
 # Is it whole?
