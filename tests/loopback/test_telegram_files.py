@@ -73,7 +73,9 @@ class TestDownload:
         answer = await client(functions.upload.GetFileRequest(where, offset=(2 << 30) - MIB, limit=MIB))
         assert answer.bytes == file.read((2 << 30) - MIB, MIB)
         with pytest.raises(errors.OffsetInvalidError):
-            await client(functions.upload.GetFileRequest(where, offset=1, limit=MIB))
+            await client(functions.upload.GetFileRequest(where, offset=1, limit=4096))
+        with pytest.raises(errors.OffsetInvalidError):
+            await client(functions.upload.GetFileRequest(where, offset=MIB // 2, limit=MIB))
         with pytest.raises(errors.LimitInvalidError):
             await client(functions.upload.GetFileRequest(where, offset=0, limit=3 * 4096))
         precise = await client(functions.upload.GetFileRequest(where, offset=1024, limit=3 * 4096, precise=True))
