@@ -152,7 +152,9 @@ class Serving:
         until = problem.until if isinstance(problem, Banned) else None
         async with self._means.database.transaction() as connection:
             await accounts.fence(connection, self.claim())
-            await accounts.change_state(connection, self.account.id, state, expected=[AccountState.ACTIVE], until=until)
+            await accounts.change_state(
+                connection, self.account.id, state, expected=[AccountState.ACTIVE, AccountState.PAUSED], until=until
+            )
         log.warning("account.needs_a_person", account=self.account.name, state=state.value, problem=str(problem))
         async with self._means.database.connection() as connection:
             self.account = (await accounts.find(connection, self.account.name)).account

@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any
 
 import structlog
+from prometheus_client import Gauge
 
 from tidegate.engine.evidence import process_gone
 from tidegate.engine.pulse import LOST, Pulse
@@ -24,6 +25,8 @@ from tidegate.store.workers import Identity, Missing
 from tidegate.words import AccountId, CommandId, Platform, WorkerNumber
 
 log = structlog.get_logger()
+
+_SERVED = Gauge("tidegate_accounts_served", "Accounts this process serves.")
 
 BITE = 10_000
 """The most accounts a worker takes in one round."""
@@ -68,8 +71,7 @@ class Worker:
         stopping = asyncio.create_task(stop.wait())
         try:
             done, _ = await asyncio.wait([*tasks, stopping], return_when=asyncio.FIRST_COMPLETED)
-            rounds_and_others = [task for task in tasks if task is not tasks[0]]
-            await _cancel(rounds_and_others)
+            await _cancel(tasks[1:])  # the pulse goes on: what is ours stays ours until it is handed over
             await self._hand_over()
             for task in done - {stopping}:
                 task.result()
@@ -114,6 +116,7 @@ class Worker:
                     self._wake.set()
         if len(self._serving) > share:
             await self._give_up(list(self._serving.values())[share:])
+        _SERVED.set(len(self._serving))
         await self._obey()
 
     async def _judge_the_missing(self, connection: Connection) -> None:

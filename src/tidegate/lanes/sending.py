@@ -109,11 +109,12 @@ class Sending:
         """Ask the database, with the caller's change in the same transaction; also when it was asked."""
         try:
             await self._tune()
-            asked_at = self._road.clock.ticks()
             if order.claimed is None:
                 async with self._road.database.connection() as connection:
+                    asked_at = self._road.clock.ticks()
                     return await self._charge(connection, order), asked_at
             async with self._road.database.transaction() as connection:
+                asked_at = self._road.clock.ticks()
                 answer = await self._charge(connection, order)
                 if isinstance(answer, Granted) and not await order.claimed(connection):
                     raise NotSent("Somebody else took this send first, so it was not sent from here.")

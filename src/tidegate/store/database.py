@@ -54,7 +54,13 @@ class Database:
         with explained(address.url):
             # None is kept open for nothing: a restart of the server would end it behind everybody's back.
             pool = await asyncpg.create_pool(
-                address.url, min_size=0, max_size=connections, init=_prepare, timeout=PATIENCE, **how
+                address.url,
+                min_size=0,
+                max_size=connections,
+                init=_prepare,
+                reset=_leave_as_it_is,
+                timeout=PATIENCE,
+                **how,
             )
             try:
                 require_supported(int(await pool.fetchval("SHOW server_version_num")))
@@ -112,3 +118,7 @@ async def _prepare(connection: Connection) -> None:
         return json.dumps(value)
 
     await connection.set_type_codec("jsonb", schema="pg_catalog", encoder=encode, decoder=json.loads)
+
+
+async def _leave_as_it_is(connection: Connection) -> None:
+    """Spare the round trip of a reset: nobody changes a pooled session, and open transactions are ended anyway."""
