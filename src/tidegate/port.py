@@ -92,6 +92,17 @@ class Buckets(Protocol):
     def bucket(self, method: str, channel: ChannelId | None) -> str: ...
 
 
+@runtime_checkable
+class LooksLast(Protocol):
+    """Asks ``last_look`` right before the bytes of a call leave, and makes no call when that raises.
+
+    The lane looks before every call as well; the less there is between the last look and the wire, the less a process
+    that is frozen just there can still send when it thaws.
+    """
+
+    last_look: Callable[[], object]
+
+
 class Vault(Protocol):
     """Where an adapter keeps its sign-in: encrypted at rest, bound to its account."""
 

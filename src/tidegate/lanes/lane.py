@@ -12,7 +12,7 @@ from tidegate.lanes.limits import CAREFUL, ReadLimits, SendLimits
 from tidegate.lanes.reading import Reading
 from tidegate.lanes.road import Road, Stop
 from tidegate.lanes.sending import Claimed, Order, Sending
-from tidegate.port import ChannelId, Client, Gates, Head, MessageId, Page, Reads, Receipt, SendKey, Sends
+from tidegate.port import ChannelId, Client, Gates, Head, LooksLast, MessageId, Page, Reads, Receipt, SendKey, Sends
 from tidegate.store.calls import Ledger
 from tidegate.store.database import Database
 from tidegate.words import Account, Claim
@@ -44,6 +44,8 @@ class Lane:
         self.claim = claim
         self._clock = clock
         self._road = Road(account, client, claim=claim, database=database, ledger=ledger, clock=clock, sends=sends)
+        if isinstance(client, LooksLast):
+            client.last_look = self._road.require_open
         self._gates = client if isinstance(client, Gates) else None
         self._reads = client if isinstance(client, Reads) else None
         self._sends = client if isinstance(client, Sends) else None

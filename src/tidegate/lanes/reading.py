@@ -101,7 +101,7 @@ class Reading:
         except AskedToWait:
             outcome = Outcome.ASKED_TO_WAIT
             raise
-        except NotSent:
+        except (NotSent, NotOurs):
             outcome = Outcome.NOT_SENT
             raise
         except (OutcomeUnknown, asyncio.CancelledError):

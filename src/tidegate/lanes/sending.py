@@ -8,7 +8,17 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TypeVar
 
-from tidegate.errors import AskedToWait, Banned, ChannelGone, NotSent, OutcomeUnknown, PlatformError, Refused, SignedOut
+from tidegate.errors import (
+    AskedToWait,
+    Banned,
+    ChannelGone,
+    NotOurs,
+    NotSent,
+    OutcomeUnknown,
+    PlatformError,
+    Refused,
+    SignedOut,
+)
 from tidegate.lanes.limits import HAND_OVER_WITHIN
 from tidegate.lanes.metrics import count_pace_wait
 from tidegate.lanes.road import AWAY, Road
@@ -150,6 +160,9 @@ class Sending:
             with road.call():
                 answer = await call()
             outcome = Outcome.OK
+        except NotOurs:  # found at the last look, before anything left
+            outcome = Outcome.NOT_SENT
+            raise
         except PlatformError as problem:
             if outcome is not Outcome.NOT_SENT:
                 outcome = outcome_of(problem)
