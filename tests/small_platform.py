@@ -82,8 +82,8 @@ class WithBuckets(SmallPlatform):
 class SlowToLeave(SmallPlatform):
     """Takes a while before the bytes leave, and looks once more right then; ``meanwhile`` is what happens before."""
 
-    last_look: Callable[[], object]
-    meanwhile: Callable[[], object]
+    last_look: Callable[[], object] = print
+    meanwhile: Callable[[], object] = print
 
     async def _take(self, method: str, channel: ChannelId | None) -> None:
         self.meanwhile()

@@ -114,4 +114,7 @@ NoteConnect = Callable[[str], None]
 """Counts a call a library makes by itself to connect, sign in or stay alive; the argument is its method."""
 
 Opener = Callable[[Account, Vault, NoteConnect], Awaitable[Client]]
-"""Connects an account. Raises ``SignedOut`` or ``Banned`` where a person has to act, others where a new try may do."""
+"""Connects an account. Raises ``SignedOut`` or ``Banned`` where a person has to act, others where a new try may do.
+
+Cancelled half-way it closes what it opened: the account may be connected elsewhere the moment after.
+"""

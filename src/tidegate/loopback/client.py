@@ -26,8 +26,12 @@ def counting_opener(address: str) -> Opener:
         except OSError as problem:
             raise PlatformError(f"The loopback platform at {address} does not answer; is it running?") from problem
         client = CountingClient(reader, writer)
-        note_connect("hello")
-        await client.hello(account.name)
+        try:
+            note_connect("hello")
+            await client.hello(account.name)
+        except BaseException:  # given up half-way, perhaps because the account moves: the connection must not stay
+            await client.close()
+            raise
         return client
 
     return connect
