@@ -43,9 +43,9 @@ class Database:
         self.bell = Bell(pool)
 
     @classmethod
-    async def open(cls, address: Address, *, connections: int = 10) -> Database:
+    async def open(cls, address: Address, *, connections: int = 10, name: str | None = None) -> Database:
         # Sessions are named after this process alone, so that those of an ended worker can be told and ended.
-        name = f"tidegate {secrets.token_hex(4)}"
+        name = name or f"tidegate {secrets.token_hex(4)}"
         if address.pooled:
             # A pooler in transaction mode mixes up prepared statements and refuses settings, so there are none.
             how: dict[str, Any] = {"statement_cache_size": 0}
