@@ -159,12 +159,12 @@ class Worker:
         """Take up a new number; after a lost session, keep what nobody took meanwhile and let go of the rest."""
         self._came_back = lost is not None
         async with self._database.transaction() as connection:
-            await workers.register(connection, number, self._who)
             if lost is None:
+                await workers.register(connection, number, self._who)
                 await feed.record(connection, "worker.joined", self._who.name, {"seats": self._who.seats})
             else:
                 await accounts.take_back(connection, lost, number)
-                await workers.end(connection, lost, Ending.LEFT)
+                await workers.renumber(connection, lost, number, self._who)
             ours = await accounts.owned(connection, number)
         self._reconcile(ours)
         self._wake.set()
