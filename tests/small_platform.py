@@ -77,3 +77,15 @@ class WithBuckets(SmallPlatform):
 
     def bucket(self, method: str, channel: ChannelId | None) -> str:
         return f"route-{channel}"
+
+
+class SlowToLeave(SmallPlatform):
+    """Takes a while before the bytes leave, and looks once more right then; ``meanwhile`` is what happens before."""
+
+    last_look: Callable[[], object] = print
+    meanwhile: Callable[[], object] = print
+
+    async def _take(self, method: str, channel: ChannelId | None) -> None:
+        self.meanwhile()
+        self.last_look()
+        await super()._take(method, channel)

@@ -13,9 +13,10 @@ import structlog
 from tidegate import __version__, lag
 from tidegate.clock import Clock, SystemClock
 from tidegate.engine.evidence import this_host, this_process
+from tidegate.engine.obeying import Handler
 from tidegate.engine.pulse import LOST
 from tidegate.engine.serving import Limits, Means, Work
-from tidegate.engine.worker import Handler, Worker
+from tidegate.engine.worker import Worker
 from tidegate.lanes import CHAT_PACES, ReadLimits, SendLimits
 from tidegate.port import Opener
 from tidegate.rules.pacing import Allowance, Caps, WarmUp
@@ -31,6 +32,7 @@ from tidegate.store.workers import Identity
 from tidegate.words import Account, Platform, Standing
 
 SWEEP_EVERY = timedelta(hours=1)
+ROUND_CONNECTIONS = 2
 
 log = structlog.get_logger()
 
@@ -94,7 +96,9 @@ async def run_worker(
         work=work,
     )
     patience = {platform: settings.silent_takeover_for(platform) for platform in Platform}
-    worker = Worker(means, _identity(settings, database), patience=patience, handlers=handlers)
+    rounds = await Database.open(database.address, connections=ROUND_CONNECTIONS, name=database.name)
+    who = _identity(settings, database)
+    worker = Worker(means, who, database=rounds, patience=patience, handlers=handlers)
     beside = [asyncio.create_task(lag.watch(clock)), asyncio.create_task(_sweep_hourly(settings, database, clock))]
     try:
         await worker.run(stop)
@@ -102,6 +106,7 @@ async def run_worker(
         for task in beside:
             task.cancel()
         await ledger.close()
+        await rounds.close()
 
 
 def allowance_of(settings: Settings, platform: Platform, standing: Standing) -> Allowance:

@@ -192,11 +192,20 @@ def _behind(bouncer: str, address: Address) -> str:
 async def test_a_pooler_in_transaction_mode_is_refused(
     address: Address, bouncer_folder: Path, round_robin: bool
 ) -> None:
-    """Locks would be lost there unnoticed; the sentence names the setting that helps."""
+    """Locks would be lost there unnoticed; the sentence names the setting that helps. Taking turns hides nothing."""
     with pgbouncer(address, bouncer_folder, mode="transaction", round_robin=round_robin) as bouncer:
         url = _behind(bouncer, address)
+        await _make_it_open_two_processes(url)
         with pytest.raises(TidegateError, match="Set TIDEGATE_DATABASE_DIRECT_URL"):
             await refuse_transaction_pooler(Address(url, url))
+
+
+async def _make_it_open_two_processes(url: str) -> None:
+    one, two = [await asyncpg.connect(url, statement_cache_size=0) for _ in range(2)]
+    async with one.transaction(), two.transaction():
+        assert await one.fetchval("SELECT pg_backend_pid()") != await two.fetchval("SELECT pg_backend_pid()")
+    await one.close()
+    await two.close()
 
 
 @pytest.mark.parametrize("mode", ["transaction", "statement"])

@@ -144,7 +144,7 @@ def test_a_pid_file_that_names_another_program_is_no_hindrance(home: Path) -> No
     stranger.communicate()
 
 
-@pytest.mark.parametrize("moment", ["", "/PG_VERSION", "/global/pg_control"])
+@pytest.mark.parametrize("moment", ["", "/PG_VERSION", "/global/pg_control", "/postmaster.pid"])
 def test_a_kill_while_the_data_is_made_leaves_nothing_half_made(home: Path, moment: str) -> None:
     """Whatever the killed start's initdb still does: the next start works, and a later one has swept up."""
     first = subprocess.Popen(

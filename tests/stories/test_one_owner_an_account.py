@@ -70,6 +70,10 @@ async def test_a_lost_session_moves_nobody(world: World) -> None:
     assert await world.database.pool.fetchval(ended + " AND datname = current_database()") == 2
     await world.until("both came back", lambda: _alive(world, 2))
     await world.until_all_called(20)
+    told = await world.database.pool.fetch("SELECT kind, subject FROM events WHERE kind LIKE 'worker.%' ORDER BY id")
+    assert sorted((row["kind"], row["subject"]) for row in told) == [
+        ("worker.came_back", "a"), ("worker.came_back", "b"), ("worker.joined", "a"), ("worker.joined", "b"),
+    ]  # fmt: skip
     assert len(world.platform.record.sessions) == connected
     assert world.platform.record.stale_calls() == []
 

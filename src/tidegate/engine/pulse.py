@@ -90,8 +90,9 @@ class Pulse:
             number = await self._take_number(self._session)
         # Lost sockets are noticed at once, not at the next beat.
         self._session.add_termination_listener(lambda _: self._stop_calls())
-        lost, self.number, self.since = self.number, number, sent
-        await self._moved(lost, number)
+        async with asyncio.timeout(self._who.time_out.total_seconds() / 2):
+            await self._moved(self.number, number)
+        self.number, self.since = number, sent
         while True:
             self._note_beat(sent)
             await self._clock.sleep(self.every)

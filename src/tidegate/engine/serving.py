@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
 from datetime import timedelta
 
 import structlog
@@ -27,8 +28,8 @@ Work = Callable[[Lane], Awaitable[None]]
 
 FIRST_RETRY = timedelta(seconds=1)
 LAST_RETRY = timedelta(minutes=5)
-LET_FINISH = timedelta(seconds=5)
-"""How long calls in flight may take to end when an account is given up in order."""
+OPEN_AT_ONCE = 20
+"""How many accounts a worker connects at a time: a thousand at once would starve each other, and alarm a platform."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +51,7 @@ class Means:
     vault: Callable[[AccountId], Vault]
     limits: Callable[[Account], Limits]
     work: Work
+    opening: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(OPEN_AT_ONCE))
 
 
 class Serving:
@@ -77,12 +79,14 @@ class Serving:
             (self.lane.resume if self.account.state is AccountState.ACTIVE else self.lane.pause)()
         self._changed.set()
 
-    async def stop(self) -> None:
-        """Make no further call, let those in flight end for a moment, and disconnect."""
+    async def stop(self, *, within: timedelta) -> None:
+        """Make no further call, let those in flight end for a moment, and disconnect; a hanging one is left behind."""
         if self.lane is not None:
-            await self.lane.drain(LET_FINISH)
+            await self.lane.drain(within)
         self.cut()
-        await asyncio.wait([self.task])
+        _, hanging = await asyncio.wait([self.task], timeout=within.total_seconds())
+        if hanging:
+            log.warning("account.hangs", account=self.account.name, doing="disconnecting")
 
     def cut(self) -> None:
         """Make no further call from this moment on, and begin to disconnect, calls in flight or not."""
@@ -92,28 +96,53 @@ class Serving:
     async def _serve(self) -> None:
         wait = FIRST_RETRY
         while True:
-            if self.account.state is not AccountState.ACTIVE:
-                self._changed.clear()
-                await self._changed.wait()
-                continue
+            begun = self._means.clock.ticks()
             try:
+                await self._until_active()
                 await self._pulse.steady()
-                await self._connect_and_work()
-                wait = FIRST_RETRY
-            except NotOurs:
-                continue  # steady() waits for the next beat; if somebody else has the account, the worker stops us
-            except (SignedOut, Banned) as problem:
-                await self._wait_for_a_person(problem)
-            except Exception as problem:  # noqa: BLE001 - told, counted, and tried again: one account's trouble stops no other
+                await self._until_a_person_is_needed()
+            except NotOurs:  # a beat is missing, or somebody else has the account and the worker will stop us
+                await self._means.clock.sleep(self._pulse.every)
+            except Exception as problem:  # noqa: BLE001 - told and tried again: one account's trouble stops no other
+                if self._means.clock.ticks() - begun > LAST_RETRY.total_seconds():
+                    wait = FIRST_RETRY  # it went well for long
                 tell = log.warning if isinstance(problem, (TidegateError, *LOST)) else log.exception
                 tell("account.trouble", account=self.account.name, problem=str(problem), next_try_in=str(wait))
                 await self._means.clock.sleep(wait)
                 wait = min(wait * 2, LAST_RETRY)
 
+    async def _until_active(self) -> None:
+        while self.account.state is not AccountState.ACTIVE:
+            self._changed.clear()
+            await self._changed.wait()
+
+    async def _until_a_person_is_needed(self) -> None:
+        try:
+            await self._connect_and_work()
+        except (SignedOut, Banned) as problem:
+            await self._note_next_action(problem)
+
     async def _connect_and_work(self) -> None:
-        client = await self._open()
+        async with AsyncExitStack() as stack:
+            async with self._means.opening:
+                client = await self._open()
+                stack.push_async_callback(client.close)
+                lane = await self._lane(client)
+            self.lane = lane
+            stack.callback(self._forget_lane)
+            while True:
+                await self._pulse.steady()
+                try:
+                    self._changed.clear()
+                    await self._means.work(lane)
+                    await self._changed.wait()
+                except NotOurs:  # calls stopped for want of a beat: stay connected, go on when it comes
+                    log.info("account.waits_for_beat", account=self.account.name)
+                    await self._means.clock.sleep(self._pulse.every)
+
+    async def _lane(self, client: Client) -> Lane:
         limits = self._means.limits(self.account)
-        self.lane = Lane(
+        lane = Lane(
             self.account,
             client,
             claim=self.claim,
@@ -123,19 +152,11 @@ class Serving:
             reads=limits.reads,
             sends=limits.sends,
         )
-        try:
-            await self.lane.load()
-            while True:
-                await self._pulse.steady()
-                try:
-                    self._changed.clear()
-                    await self._means.work(self.lane)
-                    await self._changed.wait()
-                except NotOurs:  # calls stopped for want of a beat: stay connected, go on when it comes
-                    log.info("account.waits_for_beat", account=self.account.name)
-        finally:
-            self.lane = None
-            await client.close()
+        await lane.load()
+        return lane
+
+    def _forget_lane(self) -> None:
+        self.lane = None
 
     async def _open(self) -> Client:
         opener = self._means.openers.get(self.account.platform)
@@ -146,13 +167,15 @@ class Serving:
     def _note_connect(self, method: str) -> None:
         self._means.ledger.note(self.account.id, CallKind.CONNECT, method, Outcome.OK)
 
-    async def _wait_for_a_person(self, problem: SignedOut | Banned) -> None:
-        """Store what the platform said, unless the lane already did, and keep still until somebody acts."""
+    async def _note_next_action(self, problem: SignedOut | Banned) -> None:
+        """Store what the platform said, unless the lane already did; the account keeps still until somebody acts."""
         state = AccountState.SIGNED_OUT if isinstance(problem, SignedOut) else AccountState.BANNED
         until = problem.until if isinstance(problem, Banned) else None
         async with self._means.database.transaction() as connection:
             await accounts.fence(connection, self.claim())
-            await accounts.change_state(connection, self.account.id, state, expected=[AccountState.ACTIVE], until=until)
+            await accounts.change_state(
+                connection, self.account.id, state, expected=[AccountState.ACTIVE, AccountState.PAUSED], until=until
+            )
         log.warning("account.needs_a_person", account=self.account.name, state=state.value, problem=str(problem))
         async with self._means.database.connection() as connection:
             self.account = (await accounts.find(connection, self.account.name)).account

@@ -3,33 +3,31 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from datetime import timedelta
-from functools import partial
 from typing import Any
 
 import structlog
+from prometheus_client import Gauge
 
 from tidegate.engine.evidence import process_gone
+from tidegate.engine.obeying import Handler, Obeying
 from tidegate.engine.pulse import LOST, Pulse
-from tidegate.engine.serving import LET_FINISH, Means, Serving
-from tidegate.errors import TidegateError
+from tidegate.engine.serving import Means, Serving
 from tidegate.rules.spreading import Ending, fair_shares, judge
 from tidegate.store import accounts, commands, feed, workers
 from tidegate.store.accounts import Served
-from tidegate.store.commands import Answer, Command
-from tidegate.store.database import Connection
+from tidegate.store.database import Connection, Database
 from tidegate.store.upgrade import require_current, version
 from tidegate.store.workers import Identity, Missing
-from tidegate.words import AccountId, CommandId, Platform, WorkerNumber
+from tidegate.words import AccountId, Platform, WorkerNumber
 
 log = structlog.get_logger()
 
+_SERVED = Gauge("tidegate_accounts_served", "Accounts this process serves.")
+
 BITE = 10_000
 """The most accounts a worker takes in one round."""
-
-Handler = Callable[[Serving, dict[str, Any]], Awaitable[Any]]
-"""Does what a command asks of a served account; what it returns is the command's result, as JSON."""
 
 
 class Worker:
@@ -40,19 +38,22 @@ class Worker:
         means: Means,
         who: Identity,
         *,
+        database: Database,
         patience: Mapping[Platform, timedelta],
         handlers: Mapping[str, Handler] | None = None,
     ) -> None:
-        """*patience* is how long a platform's accounts are left to a silent owner, where that exceeds the time-out."""
+        """*database* is for rounds and commands alone, so that no flood of work keeps a worker from them.
+
+        *patience* is how long a platform's accounts are left to a silent owner, where that exceeds the time-out.
+        """
         self._means = means
-        self._database = means.database
+        self._database = database
         self._clock = means.clock
         self._who = who
         self._patience = patience
-        self._handlers = {"look_again": _look_again, **(handlers or {})}
-        self._pulse = Pulse(means.database, means.clock, who, moved=self._moved)
+        self._pulse = Pulse(database, means.clock, who, moved=self._moved)
         self._serving: dict[AccountId, Serving] = {}
-        self._answering: dict[CommandId, asyncio.Task[None]] = {}
+        self._obeying = Obeying(database, self._serving, handlers or {})
         self._closing: set[asyncio.Task[None]] = set()
         self._came_back = False
         self._wake = asyncio.Event()
@@ -68,21 +69,26 @@ class Worker:
         stopping = asyncio.create_task(stop.wait())
         try:
             done, _ = await asyncio.wait([*tasks, stopping], return_when=asyncio.FIRST_COMPLETED)
-            rounds_and_others = [task for task in tasks if task is not tasks[0]]
-            await _cancel(rounds_and_others)
+            await _cancel(tasks[1:])  # the pulse goes on: what is ours stays ours until it is handed over
             await self._hand_over()
             for task in done - {stopping}:
                 task.result()
         finally:
-            await _cancel([*tasks, stopping, *self._answering.values()])
+            await _cancel([*tasks, stopping, *self._obeying.tasks])
 
     # Rounds: who lives, who serves whom
 
     async def _rounds(self) -> None:
         while True:
             try:
+                await self._pulse.steady()
+                number = self._pulse.number
+                assert number is not None
                 async with asyncio.timeout(self._who.time_out.total_seconds()):
-                    await self._round()
+                    surplus = await self._round(number)
+                if surplus:
+                    await self._give_up(surplus)
+                await self._obeying.look(number)
             except LOST as problem:
                 log.warning(
                     "worker.round_failed", worker=self._who.name, problem=str(problem) or type(problem).__name__
@@ -90,18 +96,16 @@ class Worker:
                 await self._clock.sleep(self._pulse.every)
             await self._until_woken(self._pulse.every)
 
-    async def _round(self) -> None:
+    async def _round(self, number: WorkerNumber) -> list[Serving]:
+        """Look around once: store the beat, judge who is missing, take what is due; returns what is above our share."""
         self._wake.clear()
-        await self._pulse.steady()
-        number = self._pulse.number
-        assert number is not None
         async with self._database.connection() as connection:
             require_current(await version(connection))
             await workers.store_beat(connection, number)
             await self._judge_the_missing(connection)
             seats = await workers.alive(connection)
             if number not in seats:  # the lock was lost just now; the pulse will say so
-                return
+                return []
             every, ours = await accounts.count(connection, number)
             share = fair_shares(every, seats)[number]
             if ours != len(self._serving):
@@ -112,9 +116,8 @@ class Worker:
                 self._start(taken)
                 if len(taken) == BITE:
                     self._wake.set()
-        if len(self._serving) > share:
-            await self._give_up(list(self._serving.values())[share:])
-        await self._obey()
+        _SERVED.set(len(self._serving))
+        return list(self._serving.values())[share:]
 
     async def _judge_the_missing(self, connection: Connection) -> None:
         """Write down how workers ended whose locks are gone."""
@@ -156,12 +159,12 @@ class Worker:
         """Take up a new number; after a lost session, keep what nobody took meanwhile and let go of the rest."""
         self._came_back = lost is not None
         async with self._database.transaction() as connection:
-            await workers.register(connection, number, self._who)
             if lost is None:
+                await workers.register(connection, number, self._who)
                 await feed.record(connection, "worker.joined", self._who.name, {"seats": self._who.seats})
             else:
                 await accounts.take_back(connection, lost, number)
-                await workers.end(connection, lost, Ending.LEFT)
+                await workers.renumber(connection, lost, number, self._who)
             ours = await accounts.owned(connection, number)
         self._reconcile(ours)
         self._wake.set()
@@ -185,14 +188,17 @@ class Worker:
             one.task.add_done_callback(self._closing.discard)
 
     async def _give_up(self, leaving: list[Serving]) -> None:
-        """Stop serving in order, then free the accounts and wake whoever has room for them."""
-        await asyncio.gather(*(one.stop() for one in leaving))
+        """Stop serving in order, then free the accounts and wake whoever has room for them.
+
+        Should the database be away by then, they are still ours, and the next round serves them again.
+        """
+        await asyncio.gather(*(one.stop(within=self._who.time_out / 4) for one in leaving))
+        for one in leaving:
+            self._serving.pop(one.account.id, None)
         assert self._pulse.number is not None
         async with self._database.transaction() as connection:
             await accounts.release(connection, self._pulse.number, [one.account.id for one in leaving])
             await commands.wake(connection)
-        for one in leaving:
-            self._serving.pop(one.account.id, None)
 
     async def _hand_over(self) -> None:
         """Leave in order: nobody waits for a time-out."""
@@ -209,7 +215,7 @@ class Worker:
         finally:
             self._drop(list(self._serving.values()))
             if self._closing:
-                await asyncio.wait(self._closing, timeout=LET_FINISH.total_seconds())
+                await asyncio.wait(self._closing, timeout=self._who.time_out.total_seconds() / 4)
 
     async def _watch(self) -> None:
         """Close every connection to a platform at three quarters of the time-out without a beat."""
@@ -218,8 +224,6 @@ class Worker:
             if self._serving and self._clock.ticks() >= self._pulse.connected_until:
                 log.warning("worker.lets_go", worker=self._who.name, accounts=len(self._serving))
                 self._drop(list(self._serving.values()))
-
-    # Commands
 
     async def _listen(self) -> None:
         """Be woken at once by whoever left a command or freed an account; rounds come round anyway."""
@@ -244,39 +248,6 @@ class Worker:
             await asyncio.wait([sleeping, waking], return_when=asyncio.FIRST_COMPLETED)
         finally:
             await _cancel([sleeping, waking])
-
-    async def _obey(self) -> None:
-        assert self._pulse.number is not None
-        async with self._database.connection() as connection:
-            asked = await commands.take(connection, self._pulse.number, serving=self._serving, running=self._answering)
-        for command in asked:
-            task = asyncio.create_task(self._answer(self._serving[command.account], command))
-            self._answering[command.id] = task
-            task.add_done_callback(partial(self._forget, command.id))
-
-    async def _answer(self, serving: Serving, command: Command) -> None:
-        try:
-            answer = Answer("done", await self._handler(command)(serving, command.args), None)
-        except (TidegateError, *LOST) as problem:
-            answer = Answer("failed", None, str(problem))
-        try:
-            async with self._database.transaction() as connection:
-                await commands.answer(connection, command.id, serving.claim(), answer)
-                await commands.wake(connection)
-        except LOST as problem:  # the row stays taken, and is taken again once the database is back
-            log.warning("command.unanswered", kind=command.kind, problem=str(problem))
-
-    def _forget(self, command: CommandId, _: asyncio.Task[None]) -> None:
-        del self._answering[command]
-
-    def _handler(self, command: Command) -> Handler:
-        if command.kind not in self._handlers:
-            raise TidegateError(f'The worker knows no command "{command.kind}"; is it an older version?')
-        return self._handlers[command.kind]
-
-
-async def _look_again(serving: Serving, _: dict[str, Any]) -> None:
-    await serving.look_again()
 
 
 async def _cancel(tasks: Iterable[asyncio.Task[Any]]) -> None:

@@ -9,7 +9,7 @@ from tidegate.clock import Clock
 from tidegate.lanes.limits import CAREFUL, ReadLimits, SendLimits
 from tidegate.lanes.road import Road, Stop
 from tidegate.lanes.verbs import Verbs
-from tidegate.port import Client
+from tidegate.port import Client, LooksLast
 from tidegate.store.calls import Ledger
 from tidegate.store.database import Database
 from tidegate.words import Account, Claim
@@ -39,6 +39,8 @@ class Lane(Verbs):
         self.claim = claim
         self._clock = clock
         road = Road(account, client, claim=claim, database=database, ledger=ledger, clock=clock, sends=sends)
+        if isinstance(client, LooksLast):
+            client.last_look = road.require_open
         super().__init__(road, reads)
 
     # Its state

@@ -101,7 +101,7 @@ class Reading:
         except AskedToWait:
             outcome = Outcome.ASKED_TO_WAIT
             raise
-        except (NotSent, *NOT_ASKED):
+        except (NotSent, NotOurs, *NOT_ASKED):
             outcome = Outcome.NOT_SENT
             raise
         except (OutcomeUnknown, asyncio.CancelledError):

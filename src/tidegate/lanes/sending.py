@@ -8,7 +8,17 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TypeVar
 
-from tidegate.errors import AskedToWait, Banned, ChannelGone, NotSent, OutcomeUnknown, PlatformError, Refused, SignedOut
+from tidegate.errors import (
+    AskedToWait,
+    Banned,
+    ChannelGone,
+    NotOurs,
+    NotSent,
+    OutcomeUnknown,
+    PlatformError,
+    Refused,
+    SignedOut,
+)
 from tidegate.lanes.limits import HAND_OVER_WITHIN
 from tidegate.lanes.metrics import count_pace_wait
 from tidegate.lanes.road import AWAY, Road
@@ -109,11 +119,12 @@ class Sending:
         """Ask the database, with the caller's change in the same transaction; also when it was asked."""
         try:
             await self._tune()
-            asked_at = self._road.clock.ticks()
             if order.claimed is None:
                 async with self._road.database.connection() as connection:
+                    asked_at = self._road.clock.ticks()
                     return await self._charge(connection, order), asked_at
             async with self._road.database.transaction() as connection:
+                asked_at = self._road.clock.ticks()
                 answer = await self._charge(connection, order)
                 if isinstance(answer, Granted) and not await order.claimed(connection):
                     raise NotSent("Somebody else took this send first, so it was not sent from here.")
@@ -149,6 +160,9 @@ class Sending:
             with road.call():
                 answer = await call()
             outcome = Outcome.OK
+        except NotOurs:  # found at the last look, before anything left
+            outcome = Outcome.NOT_SENT
+            raise
         except PlatformError as problem:
             if outcome is not Outcome.NOT_SENT:
                 outcome = outcome_of(problem)

@@ -149,6 +149,17 @@ class NamesMethods(Protocol):
     def method(self, verb: str) -> str: ...
 
 
+@runtime_checkable
+class LooksLast(Protocol):
+    """Asks ``last_look`` right before the bytes of a call leave, and makes no call when that raises.
+
+    The lane looks before every call as well; the less there is between the last look and the wire, the less a process
+    that is frozen just there can still send when it thaws.
+    """
+
+    last_look: Callable[[], object]
+
+
 class Vault(Protocol):
     """Where an adapter keeps its sign-in: encrypted at rest, bound to its account."""
 
@@ -160,4 +171,7 @@ NoteConnect = Callable[[str], None]
 """Counts a call a library makes by itself to connect, sign in or stay alive; the argument is its method."""
 
 Opener = Callable[[Account, Vault, NoteConnect], Awaitable[Client]]
-"""Connects an account. Raises ``SignedOut`` or ``Banned`` where a person has to act, others where a new try may do."""
+"""Connects an account. Raises ``SignedOut`` or ``Banned`` where a person has to act, others where a new try may do.
+
+Cancelled half-way it closes what it opened: the account may be connected elsewhere the moment after.
+"""

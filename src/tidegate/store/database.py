@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import secrets
 from collections.abc import AsyncIterator
@@ -43,9 +44,9 @@ class Database:
         self.bell = Bell(pool)
 
     @classmethod
-    async def open(cls, address: Address, *, connections: int = 10) -> Database:
+    async def open(cls, address: Address, *, connections: int = 10, name: str | None = None) -> Database:
         # Sessions are named after this process alone, so that those of an ended worker can be told and ended.
-        name = f"tidegate {secrets.token_hex(4)}"
+        name = name or f"tidegate {secrets.token_hex(4)}"
         if address.pooled:
             # A pooler in transaction mode mixes up prepared statements and refuses settings, so there are none.
             how: dict[str, Any] = {"statement_cache_size": 0}
@@ -54,7 +55,13 @@ class Database:
         with explained(address.url):
             # None is kept open for nothing: a restart of the server would end it behind everybody's back.
             pool = await asyncpg.create_pool(
-                address.url, min_size=0, max_size=connections, init=_prepare, timeout=PATIENCE, **how
+                address.url,
+                min_size=0,
+                max_size=connections,
+                init=_prepare,
+                reset=_leave_as_it_is,
+                timeout=PATIENCE,
+                **how,
             )
             try:
                 require_supported(int(await pool.fetchval("SHOW server_version_num")))
@@ -64,8 +71,13 @@ class Database:
         return cls(address, pool, name)
 
     async def close(self) -> None:
+        """Close in order; what does not come back in time is cut, so that nobody's end hangs on the database."""
         await self.bell.close()
-        await self.pool.close()
+        try:
+            async with asyncio.timeout(PATIENCE / 2):
+                await self.pool.close()
+        except TimeoutError:
+            self.pool.terminate()
 
     def connection(self) -> PoolAcquireContext:
         """A connection for single statements.
@@ -112,3 +124,7 @@ async def _prepare(connection: Connection) -> None:
         return json.dumps(value)
 
     await connection.set_type_codec("jsonb", schema="pg_catalog", encoder=encode, decoder=json.loads)
+
+
+async def _leave_as_it_is(connection: Connection) -> None:
+    """Spare the round trip of a reset: nobody changes a pooled session, and open transactions are ended anyway."""

@@ -121,7 +121,21 @@ async def missing(connection: Connection) -> list[Missing]:
 
 
 async def end(connection: Connection, number: WorkerNumber, ending: Ending) -> bool:
-    """Write down how a worker ended, once; False when somebody else already did."""
+    """Write down how a worker ended, once, with its event; False when somebody else already did."""
+    name = await _end(connection, number, ending)
+    if name is not None:
+        await feed.record(connection, f"worker.{ending.value}", name, {})
+    return name is not None
+
+
+async def renumber(connection: Connection, old: WorkerNumber, new: WorkerNumber, who: Identity) -> None:
+    """Write down that a worker which lost its session goes on under a new number, whose lock it holds."""
+    await register(connection, new, who)
+    await _end(connection, old, Ending.LEFT)
+    await feed.record(connection, "worker.came_back", who.name, {})
+
+
+async def _end(connection: Connection, number: WorkerNumber, ending: Ending) -> str | None:
     name: str | None = await connection.fetchval(
         """
         UPDATE workers
@@ -132,9 +146,7 @@ async def end(connection: Connection, number: WorkerNumber, ending: Ending) -> b
         number,
         ending.value,
     )
-    if name is not None:
-        await feed.record(connection, f"worker.{ending.value}", name, {})
-    return name is not None
+    return name
 
 
 async def end_sessions(connection: Connection | asyncpg.Pool, sessions: str) -> None:
