@@ -106,6 +106,20 @@ class TestWorld:
         [account] = telegram.world.accounts.values()
         assert (account.premium, account.password, telegram.world.limits.parts) == (True, "secret", 3)
 
+    async def test_references_and_parts_can_be_forgotten(
+        self, control: httpx.AsyncClient, telegram: TelegramServer
+    ) -> None:
+        """Time passes on the platform: references expire, and parts that were never sent are gone."""
+        posted = await ask(
+            control, "POST", "/telegram/post", channel="Models", album=True, files=[{"name": "a", "size": 9}] * 2
+        )
+        messages = [telegram.world.channel("Models").messages[number] for number in posted["ids"]]
+        assert messages[0].album == messages[1].album != 0
+        telegram.world.parts[1, 1] = {0: b"part"}
+        await ask(control, "POST", "/telegram/change", expire_references=True, forget_uploads=True)
+        assert [file.generation for file in telegram.world.files.values()] == [1, 1]
+        assert telegram.world.parts == {}
+
     async def test_a_new_world_replaces_the_old(self, control: httpx.AsyncClient, telegram: TelegramServer) -> None:
         """Its answer names the channels' ids, and nothing of the old one is left."""
         answer = await ask(control, "PUT", "/world", seed=2, telegram={"channels": [{"title": "Other", "messages": 3}]})

@@ -115,7 +115,10 @@ class Connection:
 
     def _shake(self, body: bytes) -> None:
         self._handshake = self._handshake or self.handshake()
-        result = self._handshake.answer(body)
+        try:
+            result = self._handshake.answer(body)
+        except (AttributeError, BufferError, TypeNotFoundError, ValueError, struct.error) as problem:
+            raise BadPacket("This is no step of a key exchange.") from problem
         if isinstance(result, Agreed):
             self.world.sign_ins[key_id(result.secret)] = SignIn(result.secret, self.centre)
             result = result.answer
