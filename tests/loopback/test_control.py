@@ -106,6 +106,20 @@ class TestWorld:
         [account] = telegram.world.accounts.values()
         assert (account.premium, account.password, telegram.world.limits.parts) == (True, "secret", 3)
 
+    async def test_references_and_parts_can_be_forgotten(
+        self, control: httpx.AsyncClient, telegram: TelegramServer
+    ) -> None:
+        """Time passes on the platform: references expire, and parts that were never sent are gone."""
+        posted = await ask(
+            control, "POST", "/telegram/post", channel="Models", album=True, files=[{"name": "a", "size": 9}] * 2
+        )
+        messages = [telegram.world.channel("Models").messages[number] for number in posted["ids"]]
+        assert messages[0].album == messages[1].album != 0
+        telegram.world.parts[1, 1] = {0: b"part"}
+        await ask(control, "POST", "/telegram/change", expire_references=True, forget_uploads=True)
+        assert [file.generation for file in telegram.world.files.values()] == [1, 1]
+        assert telegram.world.parts == {}
+
     async def test_a_new_world_replaces_the_old(self, control: httpx.AsyncClient, telegram: TelegramServer) -> None:
         """Its answer names the channels' ids, and nothing of the old one is left."""
         answer = await ask(control, "PUT", "/world", seed=2, telegram={"channels": [{"title": "Other", "messages": 3}]})
@@ -161,6 +175,21 @@ class TestSeen:
         assert await ask(control, "GET", "/unknown") == ["help.getNearestDc"]
         await client.disconnect()
 
+    async def test_connections_are_on_record(self, control: httpx.AsyncClient, telegram: TelegramServer) -> None:
+        """Who was connected when, and over which connection a call came: so that two owners at once would show."""
+        first = await sign_in(make_client(telegram), telegram, PHONE)
+        second = await sign_in(make_client(telegram), telegram, PHONE)
+        seen = len(telegram.world.record.calls)
+        await second(functions.updates.GetStateRequest())
+        await first.disconnect()
+        await second.disconnect()
+        while telegram.world.record.sessions[1].closed_at is None:
+            await asyncio.sleep(0)
+        sessions = await ask(control, "GET", "/sessions")
+        assert [(one["platform"], one["account"]) for one in sessions] == [("telegram", "1000001")] * 2
+        assert sessions[1]["opened_at"] < sessions[0]["closed_at"] <= sessions[1]["closed_at"]
+        assert (await ask(control, "GET", "/calls"))[seen]["session"] == 2
+
     async def test_signing_in_needs_only_what_is_told(
         self, control: httpx.AsyncClient, telegram: TelegramServer
     ) -> None:
@@ -192,6 +221,8 @@ class TestSeen:
         )
         with pytest.raises(errors.FloodWaitError):
             await gate(client, peer(telegram, telegram.world.channel("Models")))
+        [waiting] = await ask(control, "GET", "/faults")
+        assert (waiting["kind"], waiting["count"]) == ("wait", 1)
         await ask(control, "DELETE", "/faults")
         client._flood_waited_requests.clear()
         await gate(client, peer(telegram, telegram.world.channel("Models")))

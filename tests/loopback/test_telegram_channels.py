@@ -69,6 +69,15 @@ class TestDialogs:
         with pytest.raises(errors.ChannelInvalidError):
             await gate(client, peer(telegram, channel, other.id))
 
+    async def test_a_channel_can_be_asked_for_by_name(self, client: TelegramClient, telegram: TelegramServer) -> None:
+        """The fallback for the forum flag: channels by id, with what may be done with them."""
+        channel = telegram.world.add_channel("Models", forum=True)
+        channel.protected = True
+        named = peer(telegram, channel)
+        asked = [types.InputChannel(named.channel_id, named.access_hash)]
+        [chat] = (await client(functions.channels.GetChannelsRequest(asked))).chats
+        assert (chat.title, chat.forum, chat.noforwards) == ("Models", True, True)
+
     async def test_a_channel_that_was_left_is_private(self, client: TelegramClient, telegram: TelegramServer) -> None:
         """Who is no member reads nothing, and is told so by name."""
         channel = telegram.world.add_channel("Models")

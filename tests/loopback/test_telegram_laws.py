@@ -14,6 +14,7 @@ from tidegate.loopback.telegram import World
 from tidegate.loopback.telegram.asking import Request
 from tidegate.loopback.telegram.channels import Channel
 from tidegate.loopback.telegram.methods_reading import get_channel_difference, get_history, search
+from tidegate.loopback.telegram.record import Session
 from tidegate.loopback.telegram.world import SignIn
 
 EVENTS = st.lists(st.tuples(st.sampled_from(["post", "file", "edit", "delete"]), st.integers(0, 1_000)), max_size=60)
@@ -44,7 +45,7 @@ def texts(channel: Channel) -> dict[int, str]:
 def ask(world: World, channel: Channel, method: Any, query: Any) -> Any:
     sign_in = SignIn(b"", account=1_000_001)
     peer = types.InputPeerChannel(channel.id, world.token("channel", 1_000_001, channel.id))
-    return method(Request(world, sign_in, "", query(peer), {}))
+    return method(Request(world, sign_in, "", query(peer), {}, Session(1, 2, NOON)))
 
 
 @settings(max_examples=150)

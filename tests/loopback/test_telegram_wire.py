@@ -7,7 +7,7 @@ from datetime import timedelta
 
 import pytest
 from telethon import TelegramClient
-from telethon.errors import InputMethodInvalidError, UnauthorizedError
+from telethon.errors import InputMethodInvalidError, ServerError, UnauthorizedError
 from telethon.errors.common import AuthKeyNotFound
 from telethon.network import ConnectionTcpAbridged, ConnectionTcpFull
 from telethon.sessions import MemorySession
@@ -83,6 +83,44 @@ class TestCalls:
         answers = await client([functions.updates.GetStateRequest() for _ in range(30)])
         assert len(answers) == 30
         assert telegram.world.record.by_method()["updates.getState"] == before + 30
+
+    async def test_a_ping_is_answered_and_is_no_call(self, client: TelegramClient, telegram: TelegramServer) -> None:
+        """Keeping a connection alive is the protocol's own business: the answer comes bare, and nothing is counted."""
+        seen = len(telegram.world.record.calls)
+        assert (await client(functions.PingRequest(ping_id=7))).ping_id == 7
+        assert len(telegram.world.record.calls) == seen
+
+    async def test_a_fault_of_the_platform_itself_is_told_and_listed(
+        self, client: TelegramClient, telegram: TelegramServer
+    ) -> None:
+        """A method that breaks answers at once, and the test that met it turns red instead of waiting."""
+        telegram.world.limits.parts = "many"
+        with pytest.raises(ServerError):
+            await client(functions.help.GetAppConfigRequest(hash=0))
+        assert telegram.world.record.unknown == ["help.getAppConfig (broke)"]
+        telegram.world.record.unknown.clear()
+
+    @pytest.mark.parametrize(
+        "noise",
+        [
+            b"",
+            b"GET / HTTP/1.1\r\n\r\n",
+            b"\xef\x00",  # abridged, of no length
+            b"\x14\0\0\0" + bytes(20),  # full, with a wrong checksum
+            b"\xef\x06" + bytes(24),  # a plain packet that is no step of a key exchange
+        ],
+    )
+    async def test_noise_ends_its_own_connection_alone(
+        self, client: TelegramClient, telegram: TelegramServer, noise: bytes
+    ) -> None:
+        """What is no packet is hung up on; everybody else is served."""
+        host, _, port = telegram.address.rpartition(":")
+        reader, writer = await asyncio.open_connection(host, int(port))
+        writer.write(noise)
+        writer.write_eof()
+        assert await reader.read() == b""
+        writer.close()
+        assert (await client.get_me()).first_name == "Ada"
 
     async def test_what_connecting_costs_is_on_the_record(
         self, client: TelegramClient, telegram: TelegramServer

@@ -135,6 +135,15 @@ class TestSets:
         assert names(first) == list(old)
         assert second.manifest == again
 
+    def test_parts_leave_with_the_posting_they_came_with(self) -> None:
+        """A new part 1 filled the hole of an old set; when its own part 2 follows, it leaves with its spare."""
+        old = [part(2, "x.part2.rar"), part(3, "x.part3.rar", LAST)]
+        new = part(501, "x.part1.rar")
+        (mixed,) = placed([*old, new, part(504, "x.part1.rar", file=new.file)])
+        stayed, left = placed([part(502, "x.part2.rar")], [learn_volumes(mixed, 3)])
+        assert (stayed.manifest, stayed.spares, stayed.volumes) == (old, (), None)
+        assert [held.message for held in (*left.manifest, *left.spares)] == [501, 502, 504]
+
     def test_a_set_goes_on_in_a_walk_that_is_read_downwards(self) -> None:
         """S-77: parts 1 and 2 were there yesterday, 5, 4 and 3 come today: one archive."""
         parts = posted(*(f"x.part{number}.rar" for number in range(1, 6)))

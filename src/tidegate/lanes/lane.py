@@ -72,6 +72,10 @@ class Lane(Verbs):
         """Go on after ``pause``."""
         self._road.resume()
 
+    async def write_ledger(self) -> None:
+        """Write down every call made so far, for whoever sums them up."""
+        await self._road.ledger.flush()
+
     async def drain(self, span: timedelta) -> None:
         """Let no further call begin, and those in flight end, for at most *span*."""
         await self._road.drain(span)

@@ -19,7 +19,7 @@ from tidegate.loopback.counting import CountingPlatform
 from tidegate.loopback.telegram import TelegramServer
 from tidegate.loopback.telegram.control import telegram_control
 from tidegate.loopback.telegram.making import what_is_wrong
-from tidegate.loopback.telegram.record import as_json
+from tidegate.loopback.telegram.record import as_json, sessions_as_json
 
 
 def make_control(platform: CountingPlatform, address: str, telegram: TelegramServer) -> FastAPI:
@@ -56,7 +56,8 @@ def make_control(platform: CountingPlatform, address: str, telegram: TelegramSer
 
     @app.get("/sessions")
     async def sessions() -> Any:
-        return platform.record.as_json()["sessions"]
+        counted = [{"platform": "counting", **asdict(session)} for session in platform.record.sessions]
+        return counted + sessions_as_json(telegram.world.record.sessions)
 
     @app.get("/stale")
     async def stale() -> dict[str, int]:

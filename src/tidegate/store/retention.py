@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Protocol
 
-from tidegate.store import calls, pace, waits
+from tidegate.store import calls, cycles, pace, waits
 from tidegate.store.database import Connection, Database
 
 _LOCK = 0x7467_6B70  # "tgkp": one sweep at a time
@@ -51,6 +51,7 @@ def _work(keep: Retention) -> dict[str, tuple[timedelta, Prune]]:
     return {
         "calls": (keep.calls, calls.prune),
         "events": (keep.events, prune_events),
+        "cycles": (keep.events, cycles.prune),
         "commands": (keep.commands, prune_commands),
         "workers": (keep.workers, prune_workers),
         "waits": (keep.waits, waits.prune),

@@ -47,7 +47,8 @@ async def answer(request: Request, latency: timedelta) -> Answer:
     account = world.accounts.get(request.sign_in.account)
     phone = account.phone if account else ""
     world.revision += 1
-    world.record.calls.append(Call(world.clock.now(), phone, request.method))
+    request.session.account = phone or request.session.account
+    world.record.calls.append(Call(world.clock.now(), phone, request.method, request.session.number))
     fault = world.faults.strike(request.method, phone, set(channels_named(request.query)))
     if latency:
         await world.clock.sleep(latency)

@@ -10,6 +10,7 @@ from telethon.tl import TLObject, types
 
 from tidegate.loopback.faults import Fault, FaultKind
 from tidegate.loopback.telegram.channels import Channel
+from tidegate.loopback.telegram.record import Session
 from tidegate.loopback.telegram.world import Account, SignIn, World
 
 Answer: TypeAlias = TLObject | list[Any] | bool
@@ -34,6 +35,7 @@ class Request:
     method: str
     query: Any  # an object of the schema; Telethon's classes are untyped
     centres: Mapping[int, str]  # each data centre's address
+    session: Session
     fault: Fault | None = None
 
     @property

@@ -19,6 +19,7 @@ from tidegate.clock import SystemClock
 from tidegate.loopback.telegram.answering import Silence, answer, as_bytes
 from tidegate.loopback.telegram.asking import Refusal, Request, method_name
 from tidegate.loopback.telegram.handshake import Agreed, Handshake
+from tidegate.loopback.telegram.record import Session
 from tidegate.loopback.telegram.sealing import SALT, NotSealed, key_id, open_letter, seal_letter
 from tidegate.loopback.telegram.transport import BadPacket, Transport, recognise
 from tidegate.loopback.telegram.world import SignIn, World
@@ -65,6 +66,7 @@ class Connection:
     _transport: Transport | None = None
     _handshake: Handshake | None = None
     _session: int | None = None
+    _noted: Session | None = None
     _numbers: Counter = field(default_factory=Counter)
     _sequence: int = 0
 
@@ -79,6 +81,8 @@ class Connection:
             self.hang_up()
 
     def hang_up(self) -> None:
+        if self._noted is not None and self._noted.closed_at is None:
+            self._noted.closed_at = self.world.clock.now()
         for task in self.under_way:
             task.cancel()
         self.writer.close()
@@ -97,15 +101,24 @@ class Connection:
             self._write(_UNKNOWN_KEY)
             return
         letter = open_letter(self.sign_in.secret, packet)
+        self._noted = self._noted or self._note()
         if letter.session != self._session:
             self._session, self._sequence = letter.session, 0
             self._send(bytes(types.NewSessionCreated(letter.id, letter.session, SALT)), related=True)
         for message_id, body in _messages(letter.id, letter.body):
             self._handle(message_id, body)
 
+    def _note(self) -> Session:
+        sessions = self.world.record.sessions
+        sessions.append(Session(len(sessions) + 1, self.centre, self.world.clock.now()))
+        return sessions[-1]
+
     def _shake(self, body: bytes) -> None:
         self._handshake = self._handshake or self.handshake()
-        result = self._handshake.answer(body)
+        try:
+            result = self._handshake.answer(body)
+        except (AttributeError, BufferError, TypeNotFoundError, ValueError, struct.error) as problem:
+            raise BadPacket("This is no step of a key exchange.") from problem
         if isinstance(result, Agreed):
             self.world.sign_ins[key_id(result.secret)] = SignIn(result.secret, self.centre)
             result = result.answer
@@ -129,9 +142,10 @@ class Connection:
 
     async def _answer(self, message_id: int, wrapped: Any) -> None:
         assert self.sign_in is not None
+        assert self._noted is not None
         query, quiet = _unwrapped(wrapped)
         self.wants_updates = self.wants_updates or not quiet
-        request = Request(self.world, self.sign_in, method_name(query), query, self.centres)
+        request = Request(self.world, self.sign_in, method_name(query), query, self.centres, self._noted)
         try:
             result = as_bytes(await answer(request, self.latency()))
         except Refusal as refusal:

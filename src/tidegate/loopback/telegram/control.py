@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
 from fastapi import APIRouter
@@ -49,6 +50,10 @@ def telegram_control(server: TelegramServer) -> APIRouter:
     async def add_fault(spec: FaultSpec) -> dict[str, int]:
         changing.add_fault(server.world, spec)
         return {"waiting": len(server.world.faults.waiting)}
+
+    @router.get("/faults")
+    async def faults() -> list[dict[str, Any]]:
+        return [asdict(fault) for fault in server.world.faults.waiting]
 
     @router.delete("/faults")
     async def clear_faults() -> dict[str, int]:

@@ -1,13 +1,13 @@
 """Keeps a world in a file, so that the platform's truth survives a restart of its process.
 
-Sign-ins, messages, files and the record are kept; faults and parts of unfinished uploads are not.
+Sign-ins, messages, files and the record are kept; faults, connections and parts of unfinished uploads are not.
 """
 
 from __future__ import annotations
 
 import json
 from base64 import b64decode, b64encode
-from dataclasses import asdict, fields
+from dataclasses import asdict, fields, replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -74,7 +74,7 @@ def _world_out(world: World) -> dict[str, Any]:
         "channels": [_channel_out(channel) for channel in world.channels.values()],
         "sign_ins": {str(number): asdict(sign_in) for number, sign_in in world.sign_ins.items()},
         "sent": [[*key, message] for key, message in world.sent.items()],
-        "record": asdict(world.record),
+        "record": asdict(replace(world.record, sessions=[])),
     }
 
 

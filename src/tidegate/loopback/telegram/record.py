@@ -15,6 +15,18 @@ class Call:
     at: datetime
     account: str
     method: str
+    session: int = 0
+
+
+@dataclass(slots=True)
+class Session:
+    """One connection, from its first sealed packet on; two of one account at a time are two owners, or a hand-over."""
+
+    number: int
+    centre: int
+    opened_at: datetime
+    account: str = ""
+    closed_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,9 +61,23 @@ class Record:
     sends: list[Sent] = field(default_factory=list)
     uploads: list[Upload] = field(default_factory=list)
     unknown: list[str] = field(default_factory=list)
+    sessions: list[Session] = field(default_factory=list)
 
     def by_method(self, account: str = "") -> Counter[str]:
         return Counter(call.method for call in self.calls if account in ("", call.account))
+
+
+def sessions_as_json(sessions: list[Session]) -> list[dict[str, Any]]:
+    """Connections as the control address shows them."""
+    return [
+        {
+            "platform": "telegram",
+            **asdict(session),
+            "opened_at": session.opened_at.isoformat(),
+            "closed_at": session.closed_at.isoformat() if session.closed_at else None,
+        }
+        for session in sessions
+    ]
 
 
 def as_json(entries: list[Call] | list[Sent] | list[Upload]) -> list[dict[str, Any]]:

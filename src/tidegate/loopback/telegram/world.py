@@ -99,7 +99,7 @@ class World:
     def add_channel(
         self, title: str, *, forum: bool = False, broadcast: bool = False, date: datetime | None = None
     ) -> Channel:
-        """A new channel that every account of the world can read and write to."""
+        """A new channel that every account the world has by now can read and write to."""
         channel = Channel(1_500_000_001 + len(self.channels), title, date or self.clock.now(), forum, broadcast)
         channel.members = set(self.accounts)
         self.channels[channel.id] = channel

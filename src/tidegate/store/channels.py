@@ -1,0 +1,214 @@
+"""Channels: which there are, which account sees and reads them, and what the operator wants of them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+
+import asyncpg
+
+from tidegate.errors import BadInput
+from tidegate.port import Channel, ChannelId
+from tidegate.rules.scanning import free_offsets
+from tidegate.store import feed
+from tidegate.store.database import Connection
+from tidegate.words import AccountId, Platform
+
+WHOLE = 0
+"""The topic number that stands for the channel itself."""
+
+_OFFSETS = 0x7467_6F66  # "tgof": one command at a time gives out offsets
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A channel as the store knows it. *key* is our number of it, *number* the platform's."""
+
+    key: int
+    platform: Platform
+    number: ChannelId
+    title: str
+    forum: bool
+    protected: bool
+    reader: AccountId | None
+    enabled: bool
+    in_full: bool
+    hashed: bool
+    by_topic: bool
+    destination: int | None
+    state: str
+    reader_name: str | None = None
+    seen_by: int = 0
+
+
+_KEPT = """
+    SELECT c.id AS key, c.platform, c.number, c.title, c.forum, c.protected, c.reader, c.enabled, c.in_full, c.hashed,
+        c.by_topic, c.destination, c.state, a.name AS reader_name,
+        (SELECT count(*) FROM sights s WHERE s.channel = c.id) AS seen_by
+    FROM channels c LEFT JOIN accounts a ON a.id = c.reader
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Wishes:
+    """What the operator wants of a channel: topics on their own, every message, content hashes, a place to file to."""
+
+    topics: Sequence[int] = ()
+    in_full: bool = False
+    hashed: bool = False
+    destination: int | None = None
+
+
+# What an account sees
+
+
+async def see(connection: Connection, platform: Platform, account: AccountId, seen: Collection[Channel]) -> None:
+    """Take down channels as an account sees them now; one that nobody could read is readable again."""
+    await connection.execute(
+        """
+        WITH seen AS (
+            SELECT * FROM unnest($3::bigint[], $4::text[], $5::boolean[], $6::boolean[], $7::boolean[])
+                AS s (number, title, forum, protected, may_post)
+        ), kept AS (
+            INSERT INTO channels AS c (platform, number, title, forum, protected)
+            SELECT $1, number, title, forum, protected FROM seen
+            ON CONFLICT (platform, number) DO UPDATE
+            SET title = excluded.title, forum = excluded.forum, protected = excluded.protected,
+                state = CASE c.state WHEN 'unreadable' THEN 'ok' ELSE c.state END
+            RETURNING c.id, c.number
+        )
+        INSERT INTO sights (account, channel, may_post)
+        SELECT $2, kept.id, seen.may_post FROM kept JOIN seen USING (number)
+        ON CONFLICT (account, channel) DO UPDATE SET may_post = excluded.may_post
+        """,
+        platform.value, account,
+        [one.id for one in seen], [one.title for one in seen], [one.forum for one in seen],
+        [one.protected for one in seen], [one.may_post for one in seen],
+    )  # fmt: skip
+
+
+async def describe(connection: Connection, key: int, told: Channel | None) -> None:
+    """Take over what the gate's answer said of a channel, if it said anything new; silence keeps the last word."""
+    if told is not None:
+        await connection.execute(
+            """
+            UPDATE channels SET title = $2, forum = $3, protected = $4
+            WHERE id = $1 AND (title, forum, protected) IS DISTINCT FROM ($2, $3, $4)
+            """,
+            key, told.title, told.forum, told.protected,
+        )  # fmt: skip
+
+
+async def lose_sight(connection: Connection, account: AccountId, kept: Kept) -> None:
+    """An account can no longer see a channel: another that can becomes its reader, else it is shown as unreadable."""
+    await connection.execute("DELETE FROM sights WHERE account = $1 AND channel = $2", account, kept.key)
+    reader = await connection.fetchval(
+        """
+        UPDATE channels c
+        SET reader = other.account, state = CASE WHEN other.account IS NULL THEN 'unreadable' ELSE c.state END
+        FROM (SELECT min(s.account) AS account FROM sights s JOIN accounts a ON a.id = s.account
+              WHERE s.channel = $1 AND a.state = 'active') AS other
+        WHERE c.id = $1
+        RETURNING c.reader
+        """,
+        kept.key,
+    )
+    await feed.record(connection, "channel.lost", kept.title, {"channel": kept.number, "another_reader": bool(reader)})
+
+
+async def claim_readers(connection: Connection, account: AccountId) -> None:
+    """Become the reader of enabled channels this account sees and nobody who works reads."""
+    await connection.execute(
+        """
+        UPDATE channels c
+        SET reader = $1, state = CASE c.state WHEN 'unreadable' THEN 'ok' ELSE c.state END
+        FROM sights s
+        WHERE s.account = $1 AND s.channel = c.id AND c.enabled AND c.reader IS DISTINCT FROM $1
+          AND NOT EXISTS (SELECT FROM accounts a WHERE a.id = c.reader AND a.state = 'active')
+        """,
+        account,
+    )
+
+
+# What the operator wants
+
+
+async def find(connection: Connection, named: str) -> Kept:
+    """The channel of that number or title, or a sentence that names the candidates."""
+    number = named.removeprefix("-100") if named.startswith("-100") else named
+    rows = await connection.fetch(f"{_KEPT} WHERE c.number::text = $1 OR c.title = $2 ORDER BY c.id", number, named)
+    if len(rows) == 1:
+        return _kept(rows[0])
+    if rows:
+        numbers = ", ".join(str(row["number"]) for row in rows)
+        raise BadInput(f'Several channels are called "{named}"; give the number of one: {numbers}.')
+    raise BadInput(f'There is no channel "{named}". See them with: tidegate channel list; new ones: channel sync.')
+
+
+async def listing(connection: Connection, account: AccountId | None = None) -> list[Kept]:
+    """All channels, or those that *account* sees."""
+    rows = await connection.fetch(
+        f"""{_KEPT}
+        WHERE $1::bigint IS NULL OR EXISTS (SELECT FROM sights s WHERE s.channel = c.id AND s.account = $1)
+        ORDER BY c.title, c.id
+        """,
+        account,
+    )
+    return [_kept(row) for row in rows]
+
+
+async def enable(connection: Connection, kept: Kept, wishes: Wishes) -> None:
+    """Mirror a channel from the next cycle on, as *wishes* say; topics that are not named are no longer selected."""
+    await connection.execute(
+        """
+        UPDATE channels
+        SET enabled = true, by_topic = $2, in_full = $3, hashed = $4, destination = $5,
+            reader = coalesce(reader, (SELECT min(account) FROM sights WHERE channel = $1))
+        WHERE id = $1
+        """,
+        kept.key, bool(wishes.topics), wishes.in_full, wishes.hashed, wishes.destination,
+    )  # fmt: skip
+    await connection.execute(
+        "UPDATE places SET selected = false WHERE channel = $1 AND topic <> ALL($2)", kept.key, list(wishes.topics)
+    )
+    if kept.by_topic != bool(wishes.topics):  # what was read topic by topic says nothing about the rest of the forum
+        await connection.execute("UPDATE places SET changes = NULL WHERE channel = $1 AND topic = 0", kept.key)
+    await _make_places(connection, kept.key, [WHOLE, *wishes.topics])
+    await feed.record(
+        connection, "channel.enabled", kept.title, {"channel": kept.number, "topics": list(wishes.topics)}
+    )
+
+
+async def _make_places(connection: Connection, key: int, topics: Iterable[int]) -> None:
+    """Give each place the smallest offset that no other scanned place has, so that cold ones take turns evenly."""
+    wanted = list(topics)
+    await connection.execute("SELECT pg_advisory_xact_lock($1)", _OFFSETS)  # two commands would choose the same ones
+    taken = await connection.fetch(
+        "SELECT turn_offset FROM places WHERE (topic = 0 OR selected) AND (channel, topic) NOT IN "
+        "(SELECT $1::bigint, t FROM unnest($2::bigint[]) AS t)",
+        key, wanted,
+    )  # fmt: skip
+    offsets = free_offsets([row["turn_offset"] for row in taken], len(wanted))
+    await connection.execute(
+        """
+        INSERT INTO places (channel, topic, selected, turn_offset)
+        SELECT $1, t, t <> 0, o FROM unnest($2::bigint[], $3::bigint[]) AS w (t, o)
+        ON CONFLICT (channel, topic) DO UPDATE
+        SET selected = excluded.selected, turn_offset = excluded.turn_offset, gone_at = NULL
+        """,
+        key, wanted, offsets,
+    )  # fmt: skip
+
+
+async def disable(connection: Connection, kept: Kept) -> bool:
+    """Mirror a channel no more; what is stored stays. False when it was not enabled."""
+    done = await connection.execute("UPDATE channels SET enabled = false WHERE id = $1 AND enabled", kept.key)
+    if done != "UPDATE 1":
+        return False
+    await feed.record(connection, "channel.disabled", kept.title, {"channel": kept.number})
+    return True
+
+
+def _kept(row: asyncpg.Record) -> Kept:
+    values = dict(row)
+    return Kept(**{**values, "platform": Platform(values["platform"])})

@@ -1,0 +1,78 @@
+"""Cycles: their number, what each decided, and what it cost by the ledger."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from tidegate.errors import NotOurs
+from tidegate.store.database import Connection
+from tidegate.words import AccountId, Claim
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """The calls of a cycle by method, and how many the library made by itself to connect."""
+
+    calls: dict[str, int]
+    connect_calls: int
+
+
+async def mark(connection: Connection) -> int:
+    """A place in the ledger: what is written from now on comes after it."""
+    place: int = await connection.fetchval("SELECT coalesce(max(id), 0) FROM calls")
+    return place
+
+
+async def spent(connection: Connection, account: AccountId, cycle: int, *, since: int) -> Spent:
+    """What an account's cycle has cost since a place in the ledger; calls that were never handed over cost nothing."""
+    rows = await connection.fetch(
+        """
+        SELECT kind, method, count(*) AS count
+        FROM calls
+        WHERE id > $3 AND account = $1 AND outcome <> 'not_sent' AND (cycle = $2 OR kind = 'connect')
+        GROUP BY kind, method
+        ORDER BY method
+        """,
+        account, cycle, since,
+    )  # fmt: skip
+    return Spent(
+        calls={row["method"]: row["count"] for row in rows if row["kind"] == "work"},
+        connect_calls=sum(row["count"] for row in rows if row["kind"] == "connect"),
+    )
+
+
+async def advance(connection: Connection, claim: Claim, number: int) -> None:
+    """A full pass has ended: its number counts from now on, and the next one has the next."""
+    done = await connection.execute(
+        "UPDATE accounts SET cycle = $3 WHERE id = $1 AND epoch = $2 AND cycle = $3 - 1",
+        claim.account, claim.epoch, number,
+    )  # fmt: skip
+    if done != "UPDATE 1":
+        raise NotOurs(f"Account {claim.account} was taken over; cycle {number} does not count.")
+
+
+async def record(
+    connection: Connection, account: AccountId, number: int, began_at: datetime, report: dict[str, Any], *, whole: bool
+) -> None:
+    """Keep what a cycle did."""
+    await connection.execute(
+        "INSERT INTO cycles (account, number, whole, began_at, report) VALUES ($1, $2, $3, $4, $5)",
+        account, number, whole, began_at, report,
+    )  # fmt: skip
+
+
+async def prune(connection: Connection, before: datetime, *, limit: int = 10_000) -> int:
+    """Remove up to *limit* of the oldest cycles that ended before that instant; returns how many."""
+    removed = await connection.fetch(
+        """
+        DELETE FROM cycles
+        WHERE id = ANY (ARRAY(
+            SELECT id FROM cycles WHERE ended_at < $1 ORDER BY ended_at LIMIT $2 FOR UPDATE SKIP LOCKED
+        ))
+        RETURNING 1
+        """,
+        before, limit,
+    )  # fmt: skip
+    return len(removed)

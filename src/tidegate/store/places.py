@@ -1,0 +1,229 @@
+"""Scan memory: what is remembered of each channel and topic between cycles (seed 000)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+import asyncpg
+
+from tidegate.port import Channel, ChannelId, MessageId, Topic, TopicId
+from tidegate.rules.retrying import FailureState, RetryHabits, keeps_awake, state_of
+from tidegate.rules.scanning import ScanMemory, Verdict
+from tidegate.store import failures
+from tidegate.store.channels import WHOLE
+from tidegate.store.database import Connection
+from tidegate.store.failures import Failed
+from tidegate.words import AccountId
+
+_MEMORY = "last_scanned_at, last_scan_found_archives, consecutive_empty_scans, watermark, newest_seen, changes, asked"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A channel (topic 0) or a selected topic of one, and what is remembered of it. *key* is our number of it."""
+
+    key: int
+    channel: ChannelId
+    title: str
+    topic: int
+    forum: bool
+    protected: bool
+    by_topic: bool
+    turn_offset: int
+    memory: ScanMemory
+
+    @property
+    def number(self) -> ChannelId:
+        """The platform's number of the channel."""
+        return self.channel
+
+    @property
+    def is_whole(self) -> bool:
+        return self.topic == WHOLE
+
+    def told_otherwise(self, told: Channel | None) -> bool:
+        """Whether the platform describes the channel otherwise than we do."""
+        return told is not None and (told.title, told.forum, told.protected) != (self.title, self.forum, self.protected)
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """All an account's cycle starts from, as of one instant of the database."""
+
+    now: datetime
+    cycle: int
+    places: list[Place]
+    failed: list[Failed]
+
+
+# One query for everything the account reads, whatever its number of channels and topics.
+_LOAD = f"""
+    SELECT c.id AS key, c.number AS channel, c.title, p.topic, c.forum, c.protected, c.by_topic, p.turn_offset,
+        {_MEMORY}, c.state <> 'unreadable' AS readable, clock_now() AS now
+    FROM channels c JOIN places p ON p.channel = c.id
+    WHERE c.reader = $1 AND c.enabled AND ($2::bigint[] IS NULL OR c.number = ANY($2))
+      AND (p.topic = 0 OR (p.selected AND c.by_topic AND p.gone_at IS NULL))
+    ORDER BY c.id, p.topic
+"""
+
+
+async def load(
+    connection: Connection, account: AccountId, habits: RetryHabits, *, only: Iterable[ChannelId] | None = None
+) -> Memory:
+    """What is remembered of every enabled channel and topic that *account* reads; of *only* some where it is given."""
+    chosen = None if only is None else list(only)
+    row = await connection.fetchrow("SELECT clock_now() AS now, cycle FROM accounts WHERE id = $1", account)
+    assert row is not None
+    found = await connection.fetch(_LOAD, account, chosen)
+    failed = await failures.of_reader(connection, account, only=chosen)
+    due, awake = _count(failed, habits, row["now"])
+
+    def counted(place: Place) -> Place:
+        at = (place.key, place.topic)
+        return replace(place, memory=replace(place.memory, failures_to_retry=due[at], failures_pending=awake[at]))
+
+    return Memory(row["now"], row["cycle"], [counted(_place(one)) for one in found], failed)
+
+
+async def pending(
+    connection: Connection, account: AccountId, habits: RetryHabits, now: datetime
+) -> Counter[tuple[int, int]]:
+    """How many failures of each place may still succeed by themselves, by channel key and topic."""
+    return _count(await failures.of_reader(connection, account), habits, now)[1]
+
+
+def _count(
+    failed: list[Failed], habits: RetryHabits, now: datetime
+) -> tuple[Counter[tuple[int, int]], Counter[tuple[int, int]]]:
+    """The failures that are due, and those that may still succeed; those of a whole channel are all of its topics'."""
+    due: Counter[tuple[int, int]] = Counter()
+    awake: Counter[tuple[int, int]] = Counter()
+    for one in failed:
+        for topic in (one.topic, WHOLE):
+            due[one.key, topic] += not one.in_hand and state_of(one.failure, habits, now) is FailureState.DUE
+            awake[one.key, topic] += keeps_awake(one.failure, habits, now)
+    return due, awake
+
+
+async def remember(connection: Connection, told: Mapping[tuple[int, int], tuple[ScanMemory, Verdict | None]]) -> None:
+    """Store memory and verdict of places, by channel key and topic; a watermark never moves back."""
+    rows = [(key, topic, memory, verdict) for (key, topic), (memory, verdict) in told.items()]
+    columns: list[list[Any]] = [
+        [key for key, _, _, _ in rows],
+        [topic for _, topic, _, _ in rows],
+        *([getattr(memory, name.strip()) for _, _, memory, _ in rows] for name in _MEMORY.split(",")),
+        [verdict.value if verdict else None for _, _, _, verdict in rows],
+    ]
+    await connection.execute(
+        """
+        UPDATE places p
+        SET last_scanned_at = t.scanned, last_scan_found_archives = t.found, consecutive_empty_scans = t.empty,
+            watermark = greatest(p.watermark, t.watermark), newest_seen = greatest(p.newest_seen, t.newest),
+            changes = t.changes, asked = t.asked, verdict = coalesce(t.verdict, p.verdict)
+        FROM unnest($1::bigint[], $2::bigint[], $3::timestamptz[], $4::boolean[], $5::integer[], $6::bigint[],
+                    $7::bigint[], $8::bigint[], $9::boolean[], $10::text[])
+            AS t (channel, topic, scanned, found, empty, watermark, newest, changes, asked, verdict)
+        WHERE p.channel = t.channel AND p.topic = t.topic
+        """,
+        *columns,
+    )
+
+
+async def note_verdicts(connection: Connection, told: Mapping[tuple[int, int], Verdict]) -> None:
+    """Store the verdicts of places that were not looked at; their memory stays."""
+    await connection.execute(
+        """
+        UPDATE places p SET verdict = t.verdict
+        FROM unnest($1::bigint[], $2::bigint[], $3::text[]) AS t (channel, topic, verdict)
+        WHERE p.channel = t.channel AND p.topic = t.topic AND p.verdict IS DISTINCT FROM t.verdict
+        """,
+        [key for key, _ in told], [topic for _, topic in told], [verdict.value for verdict in told.values()],
+    )  # fmt: skip
+
+
+async def ask(connection: Connection, key: int) -> None:
+    """A person wants this channel looked at whatever its memory says."""
+    await connection.execute("UPDATE places SET asked = true WHERE channel = $1 AND (topic = 0 OR selected)", key)
+
+
+# Topics
+
+
+async def note_topics(connection: Connection, key: int, newest: Mapping[TopicId, MessageId]) -> list[TopicId]:
+    """Take down topics that messages were seen in, with the newest of them; returns those without a title yet."""
+    rows = await connection.fetch(
+        """
+        INSERT INTO places AS p (channel, topic, newest_seen)
+        SELECT $1, t, CASE WHEN c.by_topic THEN 0 ELSE n END
+        FROM unnest($2::bigint[], $3::bigint[]) AS w (t, n), channels c WHERE c.id = $1
+        ON CONFLICT (channel, topic) DO UPDATE
+        SET newest_seen = CASE WHEN p.selected THEN p.newest_seen ELSE greatest(p.newest_seen, excluded.newest_seen) END
+        RETURNING p.topic, p.title
+        """,
+        key, list(newest), list(newest.values()),
+    )  # fmt: skip
+    return [TopicId(row["topic"]) for row in rows if not row["title"]]
+
+
+async def name_topics(connection: Connection, key: int, topics: Iterable[Topic]) -> None:
+    """Take over what the platform says of topics: their titles, or that they are gone, and their failures with them."""
+    known = list(topics)
+    await connection.execute(
+        """
+        INSERT INTO places AS p (channel, topic, title, gone_at)
+        SELECT $1, t, title, CASE WHEN gone THEN clock_now() END
+        FROM unnest($2::bigint[], $3::text[], $4::boolean[]) AS w (t, title, gone)
+        ON CONFLICT (channel, topic) DO UPDATE
+        SET title = CASE excluded.title WHEN '' THEN p.title ELSE excluded.title END,
+            gone_at = CASE WHEN excluded.gone_at IS NOT NULL THEN coalesce(p.gone_at, excluded.gone_at) END
+        WHERE excluded.title NOT IN ('', p.title) OR (p.gone_at IS NULL) <> (excluded.gone_at IS NULL)
+        """,
+        key, [one.id for one in known], [one.title for one in known], [one.gone for one in known],
+    )  # fmt: skip
+    await failures.close_topics(connection, key, [one.id for one in known if one.gone])
+
+
+async def lose_topics(connection: Connection, key: int, deleted: Iterable[MessageId]) -> None:
+    """A topic's number is that of the message that made it: when that is deleted, the topic is gone."""
+    gone = await connection.fetch(
+        """
+        UPDATE places SET gone_at = clock_now()
+        WHERE channel = $1 AND topic = ANY($2) AND topic > 1 AND gone_at IS NULL
+        RETURNING topic
+        """,
+        key, list(deleted),
+    )  # fmt: skip
+    await failures.close_topics(connection, key, [row["topic"] for row in gone])
+
+
+async def shown(connection: Connection, key: int) -> list[asyncpg.Record]:
+    """A channel's places as ``tidegate channel show`` tells them, the channel itself first."""
+    rows: list[asyncpg.Record] = await connection.fetch(
+        f"SELECT topic, title, selected, gone_at, turn_offset, verdict, {_MEMORY} "
+        "FROM places WHERE channel = $1 ORDER BY topic",
+        key,
+    )
+    return rows
+
+
+def memory_of(row: asyncpg.Record) -> ScanMemory:
+    """The memory in a row of ``shown``."""
+    return ScanMemory(**{name.strip(): row[name.strip()] for name in _MEMORY.split(",")})
+
+
+def _place(row: asyncpg.Record) -> Place:
+    return Place(
+        key=row["key"],
+        channel=ChannelId(row["channel"]),
+        title=row["title"],
+        topic=row["topic"],
+        forum=row["forum"],
+        protected=row["protected"],
+        by_topic=row["by_topic"],
+        turn_offset=row["turn_offset"],
+        memory=replace(memory_of(row), readable=row["readable"]),
+    )

@@ -1,0 +1,179 @@
+"""A mirror in the test's own process: the real client on a loopback Telegram, a real database, and its clock held."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import asyncpg
+import pytest
+
+from tests.platforms.telegram.people import PHONE, Drawer, Person, account, finding
+from tidegate.clock import SystemClock
+from tidegate.lanes import Lane, ReadLimits
+from tidegate.loopback.telegram import TelegramServer, World
+from tidegate.loopback.telegram.channels import Channel
+from tidegate.mirror.cycle import CycleHabits, Report, run_cycle
+from tidegate.mirror.listing import sync_channels
+from tidegate.platforms.telegram import sign_in, telegram_opener
+from tidegate.port import ChannelId
+from tidegate.store import accounts, channels, places
+from tidegate.store.calls import Ledger
+from tidegate.store.channels import Wishes
+from tidegate.store.database import Database
+from tidegate.words import Account, CallKind, Claim, Outcome, Platform, Standing
+
+QUICK = ReadLimits(per_second=10_000, at_once=10)
+
+
+@dataclass
+class Mirror:
+    """One account of a loopback Telegram, mirrored cycle by cycle; ``pass_time`` moves the database's clock."""
+
+    database: Database
+    telegram: TelegramServer
+    ledger: Ledger
+    account: Account
+    drawer: Drawer
+    phone: str = PHONE
+    habits: CycleHabits = field(default_factory=CycleHabits)
+    lane: Lane | None = None
+    epoch: int = 0
+
+    @property
+    def world(self) -> World:
+        return self.telegram.world
+
+    async def connect(self) -> Lane:
+        """A lane as a worker has it; a second call is a restart."""
+        if self.lane is not None:
+            await self.lane.close()
+
+        def note(method: str) -> None:
+            self.ledger.note(self.account.id, CallKind.CONNECT, method, Outcome.OK)
+
+        find, clock = finding(self.telegram), SystemClock()
+        if not self.drawer.kept:
+            await sign_in(account(), self.drawer, note, Person(self.world, self.phone), find_loopback=find)
+        client = await telegram_opener(None, clock, find_loopback=find)(account(), self.drawer, note)
+        self.lane = Lane(
+            self.account,
+            client,
+            claim=lambda: Claim(self.account.id, self.epoch, float("inf")),
+            database=self.database,
+            ledger=self.ledger,
+            clock=clock,
+            reads=QUICK,
+        )
+        await self.lane.load()
+        return self.lane
+
+    async def sync(self) -> None:
+        assert self.lane is not None
+        await sync_channels(self.lane, self.database)
+
+    async def enable(self, channel: Channel, *topics: int) -> None:
+        async with self.database.transaction() as connection:
+            kept = await channels.find(connection, str(channel.id))
+            await channels.enable(connection, kept, Wishes(topics=topics))
+
+    async def ask(self, channel: Channel) -> None:
+        async with self.database.transaction() as connection:
+            await places.ask(connection, (await channels.find(connection, str(channel.id))).key)
+
+    async def cycle(self, *only: Channel) -> Report:
+        """One cycle; over *only* some channels where they are given."""
+        assert self.lane is not None
+        chosen = [ChannelId(one.id) for one in only] or None
+        return await run_cycle(self.lane, self.database, SystemClock(), self.habits, only=chosen)
+
+    async def settle(self) -> None:
+        """Cycles until nothing is left to read, so that a test begins with stored counters."""
+        for _ in range(3):
+            await self.cycle()
+            await self.pass_time(hours=1)
+
+    async def pass_time(self, **span: float) -> None:
+        await self.database.pool.execute("UPDATE held_clock SET now = now + $1", timedelta(**span))
+
+    @asynccontextmanager
+    async def counted(self) -> AsyncIterator[Counter[str]]:
+        """What the platform itself counts in the block."""
+        before, counted = self.world.record.by_method(), Counter[str]()
+        yield counted
+        counted.update(self.world.record.by_method() - before)
+
+    async def rows(self, query: str, *values: Any) -> list[asyncpg.Record]:
+        return await self.database.pool.fetch(query, *values)
+
+    async def names(self, channel: Channel) -> list[str]:
+        """The names of all archive files that were found, in order of their messages."""
+        rows = await self.rows(
+            "SELECT p.name FROM archive_parts p JOIN channels c ON c.id = p.channel WHERE c.number = $1 "
+            "ORDER BY p.message, p.name",
+            channel.id,
+        )
+        return [row["name"] for row in rows]
+
+    async def place(self, channel: Channel, topic: int = 0) -> asyncpg.Record:
+        [row] = await self.rows(
+            "SELECT p.*, c.state, c.reader FROM places p JOIN channels c ON c.id = p.channel "
+            "WHERE c.number = $1 AND p.topic = $2",
+            channel.id,
+            topic,
+        )
+        return row
+
+    def post_files(self, channel: Channel, names: Iterable[str], topic: int = 0) -> list[int]:
+        """Somebody posts these files; the ids of their messages."""
+        return [self.world.post(channel, file=self.world.add_file(name, 1_000), topic=topic).id for name in names]
+
+
+@pytest.fixture
+async def telegram(clock: SystemClock) -> AsyncIterator[TelegramServer]:
+    """A running platform with two accounts and no channels; a method it does not know fails the test."""
+    world = World(clock, seed=7)
+    world.add_account(PHONE, "Ada")
+    world.add_account("+1000002", "Bob")
+    running = TelegramServer(world, clock)
+    await running.start()
+    yield running
+    await running.close()
+    assert world.record.unknown == []
+
+
+@pytest.fixture
+def world(telegram: TelegramServer) -> World:
+    return telegram.world
+
+
+@pytest.fixture
+async def mirror(database: Database, telegram: TelegramServer) -> AsyncIterator[Mirror]:
+    """The first account, signed in and connected; nothing is enabled yet."""
+    start = datetime.now(UTC)
+    await database.pool.execute(
+        f"""
+        CREATE TABLE held_clock AS SELECT '{start.isoformat()}'::timestamptz AS now;
+        CREATE OR REPLACE FUNCTION clock_now() RETURNS timestamptz LANGUAGE sql VOLATILE
+        AS 'SELECT now FROM held_clock';
+        """
+    )
+    ledger = Ledger(database, SystemClock())
+    made = await make_mirror(database, telegram, ledger, "reader", PHONE)
+    yield made
+    assert made.lane is not None
+    await made.lane.close()
+    await ledger.close()
+
+
+async def make_mirror(database: Database, telegram: TelegramServer, ledger: Ledger, name: str, phone: str) -> Mirror:
+    async with database.transaction() as connection:
+        await accounts.add(connection, name, Platform.TELEGRAM, Standing.NORMAL, loopback="http://127.0.0.1:1")
+        found = (await accounts.find(connection, name)).account
+    made = Mirror(database, telegram, ledger, found, Drawer(), phone)
+    await made.connect()
+    return made
