@@ -6,7 +6,7 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 
 from tidegate.clock import Clock
-from tidegate.lanes.limits import CAREFUL, ReadLimits, SendLimits
+from tidegate.lanes.limits import CAREFUL, TRANSFERS, ReadLimits, SendLimits
 from tidegate.lanes.road import Road, Stop
 from tidegate.lanes.verbs import Verbs
 from tidegate.port import Client
@@ -34,12 +34,13 @@ class Lane(Verbs):
         clock: Clock,
         reads: ReadLimits,
         sends: SendLimits = CAREFUL,
+        transfers: ReadLimits = TRANSFERS,
     ) -> None:
         self.account = account
         self.claim = claim
         self._clock = clock
         road = Road(account, client, claim=claim, database=database, ledger=ledger, clock=clock, sends=sends)
-        super().__init__(road, reads)
+        super().__init__(road, reads, transfers)
 
     # Its state
 
