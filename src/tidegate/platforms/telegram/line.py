@@ -109,6 +109,11 @@ class Line(TelegramClient):  # type: ignore[misc]  # Telethon is untyped
         self._hand_over = self._sender.send
         self._sender.send = self._send_counted
 
+    @property
+    def place(self) -> str:
+        """Where this line leads, for sentences."""
+        return f"{self.session.server_address}:{self.session.port}"
+
     def hand_over(self, request: Any) -> asyncio.Future[Any]:
         """Queue *request* now; ``ConnectionError`` when there is no connection and nothing was queued."""
         answer: asyncio.Future[Any] = self._hand_over(request)

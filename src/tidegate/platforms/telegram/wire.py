@@ -19,7 +19,7 @@ from tidegate.clock import Clock
 from tidegate.errors import AskedToWait, Banned, NotSent, OutcomeUnknown, PlatformError, SignedOut
 from tidegate.platforms.telegram.line import Line, method_of
 from tidegate.platforms.telegram.translate import hints_of
-from tidegate.platforms.telegram.troubles import trouble
+from tidegate.platforms.telegram.troubles import connect_trouble, trouble
 from tidegate.port import Hint
 
 ANSWER_WITHIN = timedelta(seconds=60)
@@ -135,7 +135,7 @@ class Wire:
             await self._in_time(line.connect())
         except Exception as problem:
             await line.hang_up()
-            raise _connect_trouble(problem) from problem
+            raise connect_trouble(problem, line.place) from problem
         except asyncio.CancelledError:
             await line.hang_up()
             raise
@@ -157,7 +157,7 @@ class Wire:
                 with suppress(asyncio.CancelledError):
                     await task
         if task.cancelled():
-            raise TimeoutError("Telegram took too long to connect.")
+            raise TimeoutError
         task.result()
 
     async def _keep_connected(self) -> None:
@@ -200,9 +200,3 @@ class Wire:
             hint = Hint(None)
         self._hints.append(hint)
         self._hinted.set()
-
-
-def _connect_trouble(problem: Exception) -> PlatformError:
-    if isinstance(problem, OSError):  # time-outs are among them
-        return PlatformError(f"Telegram cannot be reached: {problem}")
-    return trouble(problem, "connect")
