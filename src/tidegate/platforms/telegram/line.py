@@ -159,6 +159,8 @@ class Line(TelegramClient):  # type: ignore[misc]  # Telethon is untyped
             sender = self._branches.get(centre)
             if sender is None or not sender.is_connected():
                 self._branches[centre] = sender = await self._reach(centre)
+                if not self.is_connected():  # closed meanwhile
+                    await sender.disconnect()
         hand_over: Callable[[Any], asyncio.Future[Any]] = sender.send
         return hand_over
 

@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from datetime import timedelta
-from typing import Any
+from typing import Any, TypeVar
 
 import structlog
 
@@ -28,6 +28,8 @@ ANSWER_WITHIN = timedelta(seconds=60)
 CONNECT_WITHIN = timedelta(seconds=30)
 _FIRST_PAUSE = timedelta(seconds=1)
 _LONGEST_PAUSE = timedelta(minutes=1)
+
+T = TypeVar("T")
 
 _log = structlog.get_logger(__name__)
 
@@ -123,7 +125,7 @@ class Wire:
     async def _branch(self, line: Line, centre: int) -> Callable[[Any], asyncio.Future[Any]]:
         """The way to another data centre, where the files are that were sent from there."""
         try:
-            return await line.branch(centre)
+            return await self._in_time(line.branch(centre))
         except Exception as problem:
             raise NotSent(f"Telegram's data centre {centre} could not be reached: {problem!r}") from problem
 
@@ -145,7 +147,7 @@ class Wire:
         line.lost = line.disconnected
         return line
 
-    async def _in_time(self, connecting: Awaitable[None]) -> None:
+    async def _in_time(self, connecting: Awaitable[T]) -> T:
         task = asyncio.ensure_future(connecting)
         over = asyncio.ensure_future(self._clock.sleep(CONNECT_WITHIN))
         try:
@@ -158,7 +160,7 @@ class Wire:
                     await task
         if task.cancelled():
             raise TimeoutError
-        task.result()
+        return task.result()
 
     async def _keep_connected(self) -> None:
         """Whenever the connection is lost, make it again, pausing longer after each failure."""
