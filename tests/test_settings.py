@@ -211,6 +211,7 @@ class TestValues:
             "database_url",
             "database_direct_url",
             "key",
+            "telegram_api_hash",
         }
 
     def test_every_setting_says_what_it_is_for(self) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 
 import structlog
@@ -18,6 +18,7 @@ from tidegate.engine.pulse import LOST
 from tidegate.engine.serving import Limits, Means, Work
 from tidegate.engine.worker import Worker
 from tidegate.lanes import CHAT_PACES, ReadLimits, SendLimits
+from tidegate.platforms.telegram import Application, telegram_opener
 from tidegate.port import Opener
 from tidegate.rules.pacing import Allowance, Caps, WarmUp
 from tidegate.settings import Settings
@@ -29,7 +30,7 @@ from tidegate.store.retention import Retention, sweep
 from tidegate.store.secrets import AccountVault, open_ring
 from tidegate.store.upgrade import prepare
 from tidegate.store.workers import Identity
-from tidegate.words import Account, Platform, Standing
+from tidegate.words import Account, AccountId, Platform, Standing
 
 SWEEP_EVERY = timedelta(hours=1)
 ROUND_CONNECTIONS = 2
@@ -79,8 +80,9 @@ async def run_worker(
     work: Work,
     stop: asyncio.Event,
     handlers: Mapping[str, Handler] | None = None,
+    only: AccountId | None = None,
 ) -> None:
-    """Serve accounts until *stop* is set, then hand them over."""
+    """Serve accounts until *stop* is set, then hand them over; *only* one of them where it is given."""
     settings, database, clock = house.settings, house.database, SystemClock()
     await refuse_transaction_pooler(database.address)
     written = settings.key.get_secret_value() if settings.key else None
@@ -96,9 +98,11 @@ async def run_worker(
         work=work,
     )
     patience = {platform: settings.silent_takeover_for(platform) for platform in Platform}
-    rounds = await Database.open(database.address, connections=ROUND_CONNECTIONS, name=database.name)
     who = _identity(settings, database)
-    worker = Worker(means, who, database=rounds, patience=patience, handlers=handlers)
+    if only is not None:
+        who = replace(who, name=f"{who.name}-for-{only}", seats=0)
+    rounds = await Database.open(database.address, connections=ROUND_CONNECTIONS, name=database.name)
+    worker = Worker(means, who, database=rounds, patience=patience, handlers=handlers, only=only)
     beside = [asyncio.create_task(lag.watch(clock)), asyncio.create_task(_sweep_hourly(settings, database, clock))]
     try:
         await worker.run(stop)
@@ -107,6 +111,18 @@ async def run_worker(
             task.cancel()
         await ledger.close()
         await rounds.close()
+
+
+def telegram_application(settings: Settings) -> Application | None:
+    """The operator's registration with Telegram, when both halves of it are set."""
+    if settings.telegram_api_id is None or settings.telegram_api_hash is None:
+        return None
+    return Application(settings.telegram_api_id, settings.telegram_api_hash.get_secret_value())
+
+
+def telegram_opening(settings: Settings, clock: Clock) -> Opener:
+    """How Telegram accounts are connected."""
+    return telegram_opener(telegram_application(settings), clock)
 
 
 def allowance_of(settings: Settings, platform: Platform, standing: Standing) -> Allowance:

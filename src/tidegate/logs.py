@@ -24,7 +24,7 @@ _SECRET_NAME = re.compile(
     re.IGNORECASE,
 )
 _PASSWORD_IN_URL = re.compile(r"(?<=://)([^\s/:@]*):[^\s@]*@")
-_CHATTY = ("alembic", "asyncio", "sqlalchemy", "uvicorn")  # heard from warnings up
+_CHATTY = ("alembic", "asyncio", "sqlalchemy", "uvicorn", "telethon")  # heard from warnings up
 
 
 def set_up(level: LogLevel = LogLevel.INFO, form: LogFormat = LogFormat.AUTO, stream: TextIO | None = None) -> None:

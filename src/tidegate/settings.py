@@ -64,6 +64,7 @@ def _home(path: Path) -> Path:
 
 Count = Annotated[int, BeforeValidator(_number), Field(gt=0), Allowed("a whole number of 1 or more")]
 Cap = Annotated[Count | None, Allowed("a whole number of 1 or more, or left out for no cap")]
+ApiId = Annotated[Count | None, Allowed("a whole number of 1 or more")]
 Rate = Annotated[
     float, BeforeValidator(_number), Field(gt=0, allow_inf_nan=False), Allowed("a number above 0, such as 0.5")
 ]
@@ -224,6 +225,9 @@ class Settings(BaseSettings):
     whatsapp_reads_per_second: Rate = _setting(0.03, "The most read calls a second of a WhatsApp account.")
     whatsapp_reads_at_once: Count = _setting(1, "The most read calls of a WhatsApp account in flight at once.")
 
+    telegram_api_id: ApiId = _setting(None, "Your application's api_id at Telegram, from my.telegram.org.")
+    telegram_api_hash: Secret = _setting(None, "Your application's api_hash at Telegram, from my.telegram.org.")
+    cycle_every: Span = _setting(timedelta(minutes=60), "How often an account's channels are gone over, plus jitter.")
     fresh_for: Span = _setting(
         timedelta(minutes=5),
         "How long after a scan that found nothing a channel or topic is not scanned again.",

@@ -99,7 +99,9 @@ async def test_an_account_is_added_served_paused_handed_over_and_removed(home: P
 async def test_bad_input_changes_nothing_and_says_what_to_do(home: Path, control: str) -> None:
     """Law 12: exit code 2 and a sentence, or 1 where the work cannot be done."""
     for arguments, code, sentence in [
-        (("add", "telegram", "shop"), 1, "cannot sign in to telegram yet"),
+        (("add", "telegram", "shop"), 1, "my.telegram.org"),
+        (("add", "discord", "shop"), 1, "cannot sign in to discord yet"),
+        (("add", "telegram", "shop", "--loopback", control), 2, "Standard input ended"),
         (("add", "telegram", "shop", "--loopback", "http://127.0.0.1:1"), 2, "No loopback platform answers"),
         (("add", "telegram", "shop", "--loopback", "http://example.com"), 2, "no loopback platform"),
         (("add", "signal", "shop", "--loopback", control), 2, "signal"),

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tests.lanes.conftest import Town, text
 from tests.lanes.wide_platform import WidePlatform
 from tidegate.errors import AskedToWait, PlatformError, Refused, SignedOut
-from tidegate.lanes import Lane
+from tidegate.lanes import Lane, ReadLimits
 from tidegate.port import (
     CannotAsk,
     ChannelId,
@@ -99,6 +99,21 @@ async def test_parts_of_a_file_charge_no_pace(town: Town, lane: Lane, wide: Wide
     assert wide.count("save_big_part") == 23
     await town.after(2, lane.send_file(ONE, upload, key=SendKey("a")))
     assert Counter(await town.ledgered()) == {("wide.save_big_part", "ok"): 23, ("wide.send_file", "ok"): 1}
+
+
+async def test_the_bytes_of_files_do_not_wait_behind_other_reads(
+    town: Town, account: Account, wide: WidePlatform
+) -> None:
+    """An account that reads one page a second would take half an hour for a large file; four parts at once go on."""
+    lane = await town.lane(account, wide, reads=ReadLimits(per_second=1, at_once=1))
+    pages = [asyncio.ensure_future(lane.page(ONE, before=None)) for _ in range(10)]
+    parts = [asyncio.ensure_future(lane.read_file(HANDLE, offset=0, length=4096)) for _ in range(40)]
+    await town.clock.advance(timedelta(seconds=1))
+    assert all(part.done() for part in parts)
+    assert wide.count("page") <= 2
+    assert wide.most_at_once <= 5
+    await town.clock.advance(timedelta(seconds=10))
+    await asyncio.gather(*pages)
 
 
 async def test_a_wait_for_a_method_stops_that_method_by_its_own_name(

@@ -41,6 +41,18 @@ INSERT INTO waits (account, kind, until) SELECT id, 'account', clock_now() + int
 INSERT INTO calls (account, kind, method, outcome, at, took, charged)
 SELECT n % 20, 'work', E'strange\\t\\n"name"', 'ok', clock_now(), '20 ms', true FROM generate_series(1, 500) n;
 INSERT INTO commands (account, kind, args) SELECT id, 'pause', '{"é": [1, null]}' FROM accounts;
+INSERT INTO channels (platform, number, title, enabled)
+SELECT 'telegram', n, E'a\ttitle', true FROM generate_series(1, 3) n;
+INSERT INTO sights (account, channel) SELECT a.id, c.id FROM accounts a, channels c;
+INSERT INTO places (channel, topic, watermark) SELECT id, 7, 9 FROM channels;
+INSERT INTO messages (channel, id, at, author, text) SELECT id, 1, clock_now(), 'é', E'two\nlines' FROM channels;
+INSERT INTO coverage (channel, kind, spans) SELECT id, 'documents', '{[0,5),[7,9)}' FROM channels;
+INSERT INTO archives (channel, topic, kind, base, name, lost) SELECT id, 1, 'zip', 'a', 'a.zip', '{2,3}' FROM channels;
+INSERT INTO archive_parts (archive, channel, message, file, number, name, size, at, seen_at, sender)
+SELECT id, channel, 1, 2, 0, 'a.zip', 10, clock_now(), clock_now(), '' FROM archives;
+INSERT INTO failures (archive, channel, topic, message, reason, attempts, next_try_at)
+SELECT id, channel, 1, 1, 'download', 1, clock_now() FROM archives;
+INSERT INTO cycles (account, number, whole, began_at, report) SELECT id, 1, true, clock_now(), '{}' FROM accounts;
 """
 
 

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from tidegate import __version__
-from tidegate.cli import account, calls, db, demo, feed, loopback, settings, web, worker
+from tidegate.cli import account, calls, channel, cycle, db, demo, feed, loopback, plan, settings, web, worker
 from tidegate.cli.failures import as_sentences
 
 app = typer.Typer(
@@ -45,6 +45,9 @@ def _print_version(*, on: bool) -> None:
 app.command("serve")(worker.serve)
 app.command("worker")(worker.worker)
 app.add_typer(account.app, name="account")
+app.add_typer(channel.app, name="channel")
+app.command("plan")(plan.plan)
+app.command("cycle")(cycle.cycle)
 app.command("settings")(settings.show)
 app.add_typer(db.app, name="db")
 app.command("feed")(feed.show)

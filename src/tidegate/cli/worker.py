@@ -53,13 +53,16 @@ async def _serve_accounts(house: House, listener: socket | None, greeting: str) 
     """Work until told to end, with health and metrics on *listener* meanwhile."""
     from tidegate.app import run_worker
     from tidegate.loopback.work import look_now_and_then, openers
+    from tidegate.mirroring import Trade, trade_of
 
     async with shell.told_to_end() as end, _web(house, listener, end):
         where = (
             "{}, and answers on http://{}:{}".format(greeting, *listener.getsockname()[:2]) if listener else greeting
         )
         shell.say(f"{where}; Ctrl-C hands them over and ends it.")
-        await run_worker(house, openers=openers(), work=look_now_and_then, stop=end)
+        others = Trade(openers(), look_now_and_then, {})
+        trade = await trade_of(house, others=others, every=house.settings.cycle_every)
+        await run_worker(house, openers=trade.openers, work=trade.work, stop=end, handlers=trade.handlers)
 
 
 @asynccontextmanager

@@ -41,16 +41,19 @@ class Worker:
         database: Database,
         patience: Mapping[Platform, timedelta],
         handlers: Mapping[str, Handler] | None = None,
+        only: AccountId | None = None,
     ) -> None:
         """*database* is for rounds and commands alone, so that no flood of work keeps a worker from them.
 
         *patience* is how long a platform's accounts are left to a silent owner, where that exceeds the time-out.
+        A worker for *only* one account takes that one and has no seat for any other.
         """
         self._means = means
         self._database = database
         self._clock = means.clock
         self._who = who
         self._patience = patience
+        self._only = only
         self._pulse = Pulse(database, means.clock, who, moved=self._moved)
         self._serving: dict[AccountId, Serving] = {}
         self._obeying = Obeying(database, self._serving, handlers or {})
@@ -107,12 +110,13 @@ class Worker:
             if number not in seats:  # the lock was lost just now; the pulse will say so
                 return []
             every, ours = await accounts.count(connection, number)
-            share = fair_shares(every, seats)[number]
+            share = fair_shares(every, seats)[number] if self._only is None else 1
             if ours != len(self._serving):
                 self._reconcile(await accounts.owned(connection, number))
             if ours < share:
                 # In bites, so that workers which start together share from the beginning instead of handing over.
-                taken = await accounts.take(connection, number, min(share - ours, BITE), self._patience)
+                most = min(share - ours, BITE)
+                taken = await accounts.take(connection, number, most, self._patience, only=self._only)
                 self._start(taken)
                 if len(taken) == BITE:
                     self._wake.set()

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 
 from tidegate.clock import Clock
-from tidegate.lanes.limits import CAREFUL, ReadLimits, SendLimits
+from tidegate.lanes.limits import CAREFUL, TRANSFERS, ReadLimits, SendLimits
 from tidegate.lanes.road import Road, Stop
 from tidegate.lanes.verbs import Verbs
 from tidegate.port import Client, LooksLast
@@ -34,6 +34,7 @@ class Lane(Verbs):
         clock: Clock,
         reads: ReadLimits,
         sends: SendLimits = CAREFUL,
+        transfers: ReadLimits = TRANSFERS,
     ) -> None:
         self.account = account
         self.claim = claim
@@ -41,7 +42,7 @@ class Lane(Verbs):
         road = Road(account, client, claim=claim, database=database, ledger=ledger, clock=clock, sends=sends)
         if isinstance(client, LooksLast):
             client.last_look = road.require_open
-        super().__init__(road, reads)
+        super().__init__(road, reads, transfers)
 
     # Its state
 

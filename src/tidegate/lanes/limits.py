@@ -17,14 +17,24 @@ HAND_OVER_WITHIN = timedelta(milliseconds=500)
 
 @dataclass(frozen=True, slots=True)
 class ReadLimits:
-    """The most reads a second on average, and in flight at once; after a rest as many may start together."""
+    """The most reads a second on average, and in flight at once; after a rest as many may start together.
 
-    per_second: float
+    Without a rate, only those in flight are limited.
+    """
+
+    per_second: float | None
     at_once: int
 
     @property
-    def pace(self) -> Pace:
+    def pace(self) -> Pace | None:
+        if self.per_second is None:
+            return None
         return Pace(rate=1, per=timedelta(seconds=1 / self.per_second), burst=self.at_once, slack=timedelta())
+
+
+TRANSFERS = ReadLimits(per_second=None, at_once=4)
+"""For the bytes of files. A file is hundreds of calls that platforms expect one after the other: what they mind is
+how many are in flight, and they ask to wait when it is too much."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,12 +37,14 @@ _CURABLE = (NotSent, OutcomeUnknown, PlatformError, OSError)
 class Gauge:
     """A pace that only this process keeps, on the clock that never jumps."""
 
-    def __init__(self, pace: Pace) -> None:
+    def __init__(self, pace: Pace | None) -> None:
         self.pace = pace
         self._bucket = Bucket(_EPOCH)
 
     def take(self, ticks: float) -> timedelta | None:
-        """Take one token; or say how long to wait for it, having taken none."""
+        """Take one token; or say how long to wait for it, having taken none. Without a pace there is always one."""
+        if self.pace is None:
+            return None
         now = _EPOCH + timedelta(seconds=ticks)
         answer = charge(self._bucket, self.pace, now)
         if isinstance(answer, Wait):

@@ -53,10 +53,11 @@ T = TypeVar("T")
 class Verbs:
     """What may be asked of an account's platform. *cycle* and *run* say on the ledger what a call was for."""
 
-    def __init__(self, road: Road, reads: ReadLimits) -> None:
+    def __init__(self, road: Road, reads: ReadLimits, transfers: ReadLimits) -> None:
         client = road.client
         self._road = road
         self._reading = Reading(road, reads)
+        self._transferring = Reading(road, transfers)
         self._sending = Sending(road)
         self._names = client if isinstance(client, NamesMethods) else None
         self._gates = client if isinstance(client, Gates) else None
@@ -162,9 +163,11 @@ class Verbs:
     async def read_file(self, handle: FileHandle, *, offset: int, length: int, cycle: int | None = None) -> bytes:
         """A stretch of a file; ``HandleExpired`` asks for a fresh handle and never waits."""
         client = self._able(self._files, "read files")
-        return await self._read(
-            "read_file", None, cycle, lambda: client.read_file(handle, offset=offset, length=length)
-        )
+
+        def call() -> Awaitable[bytes]:
+            return client.read_file(handle, offset=offset, length=length)
+
+        return await self._transferring.read(self._method("read_file"), None, cycle, call)
 
     # What is sent
 
@@ -188,8 +191,8 @@ class Verbs:
     async def save_part(self, upload: Upload, part: int, content: bytes, *, cycle: int | None = None) -> None:
         """Hand over one part of a file; harmless to repeat, so it is no send and charges no pace."""
         client = self._able(self._sends_files, "take files")
-        verb = "save_big_part" if upload.big else "save_part"
-        await self._read(verb, None, cycle, lambda: client.save_part(upload, part, content))
+        method = self._method("save_big_part" if upload.big else "save_part")
+        await self._transferring.read(method, None, cycle, lambda: client.save_part(upload, part, content))
 
     async def send_file(
         self,

@@ -37,12 +37,23 @@ class Listed:
 # People
 
 
+async def require_free(connection: Connection, name: str) -> None:
+    """Refuse a name that no new account can have, before a person is asked for codes and passwords."""
+    if not name.strip() or name != name.strip():
+        raise BadInput("An account needs a name, without spaces around it.")
+    if await connection.fetchval("SELECT true FROM accounts WHERE name = $1", name):
+        raise _taken(name)
+
+
+def _taken(name: str) -> BadInput:
+    return BadInput(f'There is an account named "{name}" already; choose another name.')
+
+
 async def add(
     connection: Connection, name: str, platform: Platform, standing: Standing, *, loopback: str | None
 ) -> AccountId:
     """Make an account; call inside a transaction. A database is for loopback or for real accounts, never both."""
-    if not name.strip() or name != name.strip():
-        raise BadInput("An account needs a name, without spaces around it.")
+    await require_free(connection, name)
     world = "loopback" if loopback else "real"
     held = await connection.fetchval(
         "UPDATE house SET world = coalesce(world, $1) RETURNING world", world
@@ -58,7 +69,7 @@ async def add(
             name, platform.value, standing.value, loopback,
         )  # fmt: skip
     except asyncpg.UniqueViolationError:
-        raise BadInput(f'There is an account named "{name}" already; choose another name.') from None
+        raise _taken(name) from None
     await feed.record(connection, "account.added", name, {"platform": platform.value, "standing": standing.value})
     return AccountId(number)
 
@@ -125,9 +136,14 @@ async def count(connection: Connection, owner: WorkerNumber) -> tuple[int, int]:
 
 
 async def take(
-    connection: Connection, owner: WorkerNumber, most: int, patience: Mapping[Platform, timedelta]
+    connection: Connection,
+    owner: WorkerNumber,
+    most: int,
+    patience: Mapping[Platform, timedelta],
+    *,
+    only: AccountId | None = None,
 ) -> list[Served]:
-    """Take up to *most* accounts that nobody serves, each in a new epoch.
+    """Take up to *most* accounts that nobody serves, each in a new epoch; *only* that one where it is given.
 
     A worker that left or died frees its accounts at once; one that fell silent frees those of a platform named in
     *patience* only when that long has passed since its last beat.
@@ -150,6 +166,7 @@ async def take(
             FROM accounts f
             WHERE (f.owner IS NULL OR f.owner = ANY($3))
               AND (f.owner IS NULL OR (f.owner, f.platform) NOT IN (SELECT * FROM unnest($4::integer[], $5::text[])))
+              AND ($6::bigint IS NULL OR f.id = $6)
             ORDER BY f.id
             LIMIT $2
             FOR UPDATE SKIP LOCKED
@@ -157,7 +174,7 @@ async def take(
         RETURNING {_COLUMNS}, a.epoch
         """,
         owner, most, [worker["number"] for worker in gone],
-        [number for number, _ in kept_back], [platform for _, platform in kept_back],
+        [number for number, _ in kept_back], [platform for _, platform in kept_back], only,
     )  # fmt: skip
     return [Served(_account(row), row["epoch"]) for row in rows]
 

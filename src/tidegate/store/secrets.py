@@ -27,18 +27,21 @@ class AccountVault:
         return None if row is None else self._ring.open(row["key_id"], row["sealed"], _bond(self._account, name))
 
     async def write(self, name: str, secret: bytes) -> None:
-        key_id, sealed = self._ring.seal(secret, _bond(self._account, name))
-        await self._database.pool.execute(
-            """
-            INSERT INTO secrets (account, name, key_id, sealed)
-            VALUES ($1, $2, $3, $4)
-            ON CONFLICT (account, name) DO UPDATE SET key_id = excluded.key_id, sealed = excluded.sealed
-            """,
-            self._account,
-            name,
-            key_id,
-            sealed,
-        )
+        async with self._database.connection() as connection:
+            await keep(connection, self._ring, self._account, name, secret)
+
+
+async def keep(connection: Connection, ring: KeyRing, account: AccountId, name: str, secret: bytes) -> None:
+    """Store a secret of *account*, perhaps in the transaction that makes the account."""
+    key_id, sealed = ring.seal(secret, _bond(account, name))
+    await connection.execute(
+        """
+        INSERT INTO secrets (account, name, key_id, sealed)
+        VALUES ($1, $2, $3, $4)
+        ON CONFLICT (account, name) DO UPDATE SET key_id = excluded.key_id, sealed = excluded.sealed
+        """,
+        account, name, key_id, sealed,
+    )  # fmt: skip
 
 
 async def open_ring(database: Database, home: Path, written: str | None) -> KeyRing:

@@ -14,7 +14,7 @@ import asyncpg
 from tidegate.rules.spreading import Ending
 from tidegate.store import feed
 from tidegate.store.database import Connection
-from tidegate.words import WorkerNumber
+from tidegate.words import AccountId, WorkerNumber
 
 _LOCK_SPACE = 0x7467_7772  # "tgwr"; worker numbers are the second half of the lock's key
 
@@ -89,6 +89,20 @@ async def alive(connection: Connection) -> dict[WorkerNumber, int]:
     """The workers alive, with their seats."""
     rows = await connection.fetch(f"SELECT number, seats FROM workers WHERE ended_at IS NULL AND number IN ({_ALIVE})")
     return {WorkerNumber(row["number"]): row["seats"] for row in rows}
+
+
+async def serves(connection: Connection, account: AccountId) -> bool:
+    """Whether a living worker serves *account* right now."""
+    served: bool = await connection.fetchval(
+        f"""
+        SELECT EXISTS (
+            SELECT FROM accounts a JOIN workers w ON w.number = a.owner
+            WHERE a.id = $1 AND w.ended_at IS NULL AND w.number IN ({_ALIVE})
+        )
+        """,
+        account,
+    )
+    return served
 
 
 async def server_up_for(connection: Connection) -> timedelta:

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 import pytest
 
 from tests.platforms.telegram.people import PHONE, Drawer, account, finding, signed_in_before
-from tidegate.clock import SystemClock
+from tidegate.clock import Clock, SystemClock
 from tidegate.loopback.telegram import TelegramServer, World
 from tidegate.platforms.telegram import telegram_opener
 from tidegate.platforms.telegram.client import TelegramAccount
@@ -50,7 +50,7 @@ async def opens(telegram: TelegramServer, drawer: Drawer, noted: list[str]) -> A
     """Connects an account that signed in some day before, and closes with the test."""
     opened: list[TelegramAccount] = []
 
-    async def make(clock: SystemClock | None = None) -> TelegramAccount:
+    async def make(clock: Clock | None = None) -> TelegramAccount:
         find = finding(telegram)
         if not drawer.kept:
             signed_in_before(telegram.world, drawer)

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
 
-from tests.platforms.telegram.conftest import all_channels
-from tidegate.errors import OutcomeUnknown, PlatformError, Refused
+from tests.held import NOON
+from tests.platforms.telegram.conftest import Opens, all_channels
+from tidegate.clock import HeldClock
+from tidegate.errors import NotSent, OutcomeUnknown, PlatformError, Refused
 from tidegate.loopback.faults import Fault, FaultKind
 from tidegate.loopback.telegram import World
 from tidegate.loopback.telegram.channels import Channel
 from tidegate.platforms.telegram.client import TelegramAccount
 from tidegate.platforms.telegram.handles import handle_of, location_of
 from tidegate.platforms.telegram.troubles import HeldElsewhere
+from tidegate.platforms.telegram.wire import CONNECT_WITHIN
 from tidegate.port import (
     CannotAsk,
     ChannelId,
@@ -302,6 +306,27 @@ class TestFiles:
         assert noted == ["help.getConfig", "auth.exportAuthorization", "auth.importAuthorization"]
         reads = ["upload.getFile"] * (3 if told == 2 else 2)
         assert sorted(world.record.by_method().elements()) == sorted([*noted, *reads])
+
+    @pytest.mark.parametrize("kind", [FaultKind.TIMEOUT, FaultKind.WAIT, FaultKind.ERROR])
+    async def test_a_data_centre_that_cannot_be_reached_was_not_asked(
+        self, opens: Opens, world: World, kind: FaultKind
+    ) -> None:
+        """The read itself never went out, so it is not counted and may be tried again; then it works."""
+        clock = HeldClock(NOON)
+        client = await opens(clock=clock)
+        channel = world.add_channel("Far away")
+        await all_channels(client)
+        posted = world.post(channel, file=world.add_file("a.zip", MIB, centre=4))
+        file = await the_file(client, ChannelId(channel.id), posted.id)
+        world.faults.add(Fault(kind, "auth.exportAuthorization", seconds=9))
+        reading = asyncio.ensure_future(client.read_file(file.handle, offset=0, length=4096))
+        while not world.record.by_method()["auth.exportAuthorization"]:
+            await asyncio.sleep(0)
+        await clock.advance(CONNECT_WITHIN)
+        with pytest.raises(NotSent, match="centre 4"):
+            await reading
+        assert world.record.by_method()["upload.getFile"] == 0
+        assert len(await client.read_file(file.handle, offset=0, length=4096)) == 4096
 
 
 class TestSending:

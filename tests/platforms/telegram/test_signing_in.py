@@ -8,14 +8,16 @@ from dataclasses import replace
 
 import pytest
 
+from tests.held import NOON
 from tests.platforms.telegram.conftest import Opens, all_channels
 from tests.platforms.telegram.people import Drawer, Person, account, come_back, finding
-from tidegate.clock import SystemClock
+from tidegate.clock import HeldClock, SystemClock
 from tidegate.errors import AskedToWait, BadInput, Banned, PlatformError, SignedOut
 from tidegate.loopback.faults import Fault, FaultKind
 from tidegate.loopback.telegram import TelegramServer, World
 from tidegate.platforms.telegram import Loopback, sign_in, telegram_opener
 from tidegate.platforms.telegram.session import CHANNELS, SIGN_IN, VaultSession
+from tidegate.platforms.telegram.wire import CONNECT_WITHIN
 from tidegate.port import ChannelId, Me
 
 
@@ -208,16 +210,15 @@ class TestSession:
         assert not session.has_key
 
 
-async def test_a_connection_that_hangs_is_given_up(opens: Opens, world: World, telegram: TelegramServer) -> None:
+async def test_a_connection_that_hangs_is_given_up(opens: Opens, world: World) -> None:
     """A platform that takes the connection and says nothing does not hold a worker for ever."""
     await (await opens()).close()
+    world.record.calls.clear()
     world.faults.add(Fault(FaultKind.TIMEOUT, "help.getConfig"))
+    clock = HeldClock(NOON)
+    opening = asyncio.ensure_future(opens(clock=clock))
+    while not world.record.calls:
+        await asyncio.sleep(0)
+    await clock.advance(CONNECT_WITHIN)
     with pytest.raises(PlatformError, match="too long"):
-        await opens(clock=Hasty())
-
-
-class Hasty(SystemClock):
-    """A clock on which every wait is over in a moment."""
-
-    async def sleep(self, span: object) -> None:
-        await asyncio.sleep(0.2)
+        await opening

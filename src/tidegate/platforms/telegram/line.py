@@ -109,6 +109,11 @@ class Line(TelegramClient):  # type: ignore[misc]  # Telethon is untyped
         self._hand_over = self._sender.send
         self._sender.send = self._send_counted
 
+    @property
+    def place(self) -> str:
+        """Where this line leads, for sentences."""
+        return f"{self.session.server_address}:{self.session.port}"
+
     def hand_over(self, request: Any) -> asyncio.Future[Any]:
         """Queue *request* now; ``ConnectionError`` when there is no connection and nothing was queued."""
         answer: asyncio.Future[Any] = self._hand_over(request)
@@ -154,6 +159,8 @@ class Line(TelegramClient):  # type: ignore[misc]  # Telethon is untyped
             sender = self._branches.get(centre)
             if sender is None or not sender.is_connected():
                 self._branches[centre] = sender = await self._reach(centre)
+                if not self.is_connected():  # closed meanwhile
+                    await sender.disconnect()
         hand_over: Callable[[Any], asyncio.Future[Any]] = sender.send
         return hand_over
 

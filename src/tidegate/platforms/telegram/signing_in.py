@@ -9,18 +9,25 @@ from telethon import errors
 from telethon.password import compute_check
 from telethon.tl import functions, types
 
-from tidegate.errors import BadInput, PlatformError
+from tidegate.errors import BadInput
 from tidegate.platforms.telegram.line import Application, Line
 from tidegate.platforms.telegram.opening import FindLoopback, application_of, ask_control, prepared_session
 from tidegate.platforms.telegram.translate import me_of
-from tidegate.platforms.telegram.troubles import trouble
+from tidegate.platforms.telegram.troubles import connect_trouble
 from tidegate.port import Me, NoteConnect, Vault
 from tidegate.words import Account
 
 TRIES = 3
 
 _ANSWER_WITHIN = 60
-_LIBRARY = (errors.RPCError, errors.AuthKeyNotFound, errors.SecurityError, BufferError, EOFError)
+_LIBRARY = (
+    OSError,
+    errors.RPCError,
+    errors.AuthKeyNotFound,
+    errors.SecurityError,
+    BufferError,
+    asyncio.IncompleteReadError,
+)
 _MOVED = (errors.PhoneMigrateError, errors.NetworkMigrateError, errors.UserMigrateError)
 _NO_SUCH_PHONE = (errors.PhoneNumberInvalidError, errors.PhoneNumberUnoccupiedError)
 _WRONG_CODE = (errors.PhoneCodeInvalidError, errors.PhoneCodeEmptyError)
@@ -51,10 +58,8 @@ async def sign_in(
         user = line.user or await _converse(line, questions)
         await session.keep()
         return me_of(user)
-    except OSError as problem:
-        raise PlatformError(f"Telegram cannot be reached: {problem}") from problem
     except _LIBRARY as problem:
-        raise trouble(problem, "sign-in") from problem
+        raise connect_trouble(problem, line.place) from problem
     finally:
         await line.hang_up()
 

@@ -47,6 +47,15 @@ def trouble(problem: BaseException, method: str) -> PlatformError:
     return OutcomeUnknown(f"The connection to Telegram broke during {method}: {problem!r}")
 
 
+def connect_trouble(problem: BaseException, place: str) -> PlatformError:
+    """What to do when connecting to *place* ended in *problem*."""
+    if isinstance(problem, TimeoutError):
+        return PlatformError(f"Telegram at {place} took too long to answer.")
+    if isinstance(problem, OSError):
+        return PlatformError(f"Telegram cannot be reached at {place}; is the network up?")
+    return trouble(problem, "connecting")
+
+
 def asked_to_wait(problem: errors.RPCError, method: str) -> AskedToWait:
     """A flood wait stops its method, slow mode its chat; a warning without a time stops the method for an hour."""
     kind = ScopeKind.CHAT if isinstance(problem, errors.SlowModeWaitError) else ScopeKind.METHOD

@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from datetime import timedelta
-from typing import Any
+from typing import Any, TypeVar
 
 import structlog
 
@@ -19,7 +19,7 @@ from tidegate.clock import Clock
 from tidegate.errors import AskedToWait, Banned, NotSent, OutcomeUnknown, PlatformError, SignedOut
 from tidegate.platforms.telegram.line import Line, method_of
 from tidegate.platforms.telegram.translate import hints_of
-from tidegate.platforms.telegram.troubles import trouble
+from tidegate.platforms.telegram.troubles import connect_trouble, trouble
 from tidegate.port import Hint
 
 ANSWER_WITHIN = timedelta(seconds=60)
@@ -28,6 +28,8 @@ ANSWER_WITHIN = timedelta(seconds=60)
 CONNECT_WITHIN = timedelta(seconds=30)
 _FIRST_PAUSE = timedelta(seconds=1)
 _LONGEST_PAUSE = timedelta(minutes=1)
+
+T = TypeVar("T")
 
 _log = structlog.get_logger(__name__)
 
@@ -123,7 +125,7 @@ class Wire:
     async def _branch(self, line: Line, centre: int) -> Callable[[Any], asyncio.Future[Any]]:
         """The way to another data centre, where the files are that were sent from there."""
         try:
-            return await line.branch(centre)
+            return await self._in_time(line.branch(centre))
         except Exception as problem:
             raise NotSent(f"Telegram's data centre {centre} could not be reached: {problem!r}") from problem
 
@@ -135,7 +137,7 @@ class Wire:
             await self._in_time(line.connect())
         except Exception as problem:
             await line.hang_up()
-            raise _connect_trouble(problem) from problem
+            raise connect_trouble(problem, line.place) from problem
         except asyncio.CancelledError:
             await line.hang_up()
             raise
@@ -145,7 +147,7 @@ class Wire:
         line.lost = line.disconnected
         return line
 
-    async def _in_time(self, connecting: Awaitable[None]) -> None:
+    async def _in_time(self, connecting: Awaitable[T]) -> T:
         task = asyncio.ensure_future(connecting)
         over = asyncio.ensure_future(self._clock.sleep(CONNECT_WITHIN))
         try:
@@ -157,8 +159,8 @@ class Wire:
                 with suppress(asyncio.CancelledError):
                     await task
         if task.cancelled():
-            raise TimeoutError("Telegram took too long to connect.")
-        task.result()
+            raise TimeoutError
+        return task.result()
 
     async def _keep_connected(self) -> None:
         """Whenever the connection is lost, make it again, pausing longer after each failure."""
@@ -200,9 +202,3 @@ class Wire:
             hint = Hint(None)
         self._hints.append(hint)
         self._hinted.set()
-
-
-def _connect_trouble(problem: Exception) -> PlatformError:
-    if isinstance(problem, OSError):  # time-outs are among them
-        return PlatformError(f"Telegram cannot be reached: {problem}")
-    return trouble(problem, "connect")

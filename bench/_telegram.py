@@ -1,0 +1,172 @@
+"""A loopback Telegram for benchmarks: Tidegate's own reader on it, and the unmodified client for the baseline."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+
+from telethon import TelegramClient
+from telethon.crypto import rsa
+from telethon.sessions import MemorySession
+
+from tidegate.clock import SystemClock
+from tidegate.lanes import Lane, ReadLimits
+from tidegate.loopback.telegram import TelegramServer, World
+from tidegate.loopback.telegram.channels import Channel
+from tidegate.mirror.cycle import CycleHabits, Report, run_cycle
+from tidegate.mirror.listing import sync_channels
+from tidegate.platforms.telegram import Loopback, sign_in, telegram_opener
+from tidegate.store import accounts, channels, cycles
+from tidegate.store.calls import Ledger
+from tidegate.store.channels import Wishes
+from tidegate.store.database import Database
+from tidegate.words import Account, CallKind, Claim, Outcome, Platform, Standing
+
+UNPACED = ReadLimits(per_second=10_000, at_once=10)
+"""Calls are counted here, not timed."""
+
+
+@asynccontextmanager
+async def loopback_telegram(*phones: str) -> AsyncIterator[TelegramServer]:
+    """A platform that listens on 127.0.0.1 and knows the people with these phone numbers."""
+    clock = SystemClock()
+    world = World(clock, seed=7)
+    for phone in phones:
+        world.add_account(phone)
+    server = TelegramServer(world, clock)
+    await server.start()
+    try:
+        yield server
+    finally:
+        await server.close()
+    assert world.record.unknown == [], "the loopback Telegram was asked what it does not know"
+
+
+@asynccontextmanager
+async def plain_client(server: TelegramServer, phone: str) -> AsyncIterator[TelegramClient]:
+    """The unmodified client, signed in, which sends what it is told to and nothing else."""
+    rsa.add_key(server.public_key_pem, old=False)
+    session = MemorySession()
+    session.set_dc(2, "127.0.0.1", int(server.address.rpartition(":")[2]))
+    client = TelegramClient(session, api_id=1, api_hash="loopback", receive_updates=False)
+    await client.connect()
+    try:
+        await client.send_code_request(phone)
+        await client.sign_in(phone, _code(server.world, phone))
+        yield client
+    finally:
+        await client.disconnect()
+
+
+@dataclass
+class Drawer:
+    """A vault that is gone with the benchmark."""
+
+    kept: dict[str, bytes] = field(default_factory=dict)
+
+    async def read(self, name: str) -> bytes | None:
+        return self.kept.get(name)
+
+    async def write(self, name: str, secret: bytes) -> None:
+        self.kept[name] = secret
+
+
+@dataclass(frozen=True)
+class Person:
+    """Answers what signing in asks, by reading the code off the platform."""
+
+    world: World
+    number: str
+
+    async def phone(self) -> str:
+        return self.number
+
+    async def code(self, sent_to: str, *, again: str) -> str:
+        return _code(self.world, self.number)
+
+    async def password(self, hint: str, *, again: str) -> str:
+        return ""
+
+
+class Reader:
+    """One account that Tidegate reads with: connected, and connected anew, as a worker does it."""
+
+    def __init__(self, database: Database, server: TelegramServer, account: Account, phone: str) -> None:
+        self._database = database
+        self._server = server
+        self._account = account
+        self._person = Person(server.world, phone)
+        self._ledger = Ledger(database, SystemClock())
+        self._drawer = Drawer()
+        self._lane: Lane | None = None
+
+    @property
+    def lane(self) -> Lane:
+        assert self._lane is not None
+        return self._lane
+
+    async def connect(self) -> None:
+        """Connect, or restart: what is known afterwards is what was stored."""
+        if self._lane is not None:
+            await self._lane.close()
+        if not self._drawer.kept:
+            await sign_in(self._account, self._drawer, self._note, self._person, find_loopback=self._find)
+        open_account = telegram_opener(None, SystemClock(), find_loopback=self._find)
+        client = await open_account(self._account, self._drawer, self._note)
+        self._lane = Lane(
+            self._account,
+            client,
+            claim=lambda: Claim(self._account.id, 0, float("inf")),
+            database=self._database,
+            ledger=self._ledger,
+            clock=SystemClock(),
+            reads=UNPACED,
+        )
+        await self._lane.load()
+
+    async def enable(self, channel: Channel, *topics: int) -> None:
+        """Mirror *channel* as a whole, or only these topics of it."""
+        await sync_channels(self.lane, self._database)
+        async with self._database.transaction() as connection:
+            kept = await channels.find(connection, str(channel.id))
+            await channels.enable(connection, kept, Wishes(topics=topics))
+
+    async def mark(self) -> int:
+        """A place in the ledger after everything so far."""
+        await self._ledger.flush()
+        async with self._database.connection() as connection:
+            return await cycles.mark(connection)
+
+    async def cycle(self, habits: CycleHabits, *, since: int | None = None) -> Report:
+        return await run_cycle(self.lane, self._database, SystemClock(), habits, since=since)
+
+    async def close(self) -> None:
+        await self.lane.close()
+        await self._ledger.close()
+
+    def _note(self, method: str) -> None:
+        self._ledger.note(self._account.id, CallKind.CONNECT, method, Outcome.OK)
+
+    async def _find(self, control: str) -> Loopback:
+        return Loopback(self._server.address, self._server.public_key_pem)
+
+
+@asynccontextmanager
+async def connected_reader(database: Database, server: TelegramServer, name: str, phone: str) -> AsyncIterator[Reader]:
+    """An account of Tidegate's, signed in and connected."""
+    async with database.transaction() as connection:
+        await accounts.add(connection, name, Platform.TELEGRAM, Standing.NORMAL, loopback="http://127.0.0.1:1")
+        account = (await accounts.find(connection, name)).account
+    reader = Reader(database, server, account, phone)
+    await reader.connect()
+    try:
+        yield reader
+    finally:
+        await reader.close()
+
+
+def _code(world: World, phone: str) -> str:
+    account = world.account_by_phone(phone)
+    assert account is not None
+    return account.code

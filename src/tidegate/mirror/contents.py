@@ -1,0 +1,134 @@
+"""What is inside an archive: its bytes come from wherever they are, and a child process reads the headers (law 13)."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import struct
+import sys
+from asyncio.subprocess import DEVNULL, PIPE, Process
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import tidegate
+from tidegate.errors import TidegateError
+from tidegate.rules.naming import Kind, safe_name
+
+FORMATS = {Kind.ZIP: "zip", Kind.SPLIT_ZIP: "zip"}
+"""The kinds whose list of contents is read without fetching the whole archive. Parts are read one after the other."""
+
+Read = Callable[[int, int], Awaitable[bytes]]
+"""Reads some bytes of an archive at an offset; fewer only where the archive ends."""
+
+_LONGEST_LINE = 4 * 1024 * 1024
+_LARGEST_SIZE = (1 << 63) - 1
+
+
+class NotListed(TidegateError):
+    """The list of contents took more than the limits allow, so it was given up."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReadingLimits:
+    """What reading one archive's headers may take: the child's memory and time, bytes fetched, and entries kept."""
+
+    memory: int = 512 * 1024 * 1024
+    seconds: int = 20
+    fetched: int = 64 * 1024 * 1024
+    entries: int = 20_000
+
+
+LIMITS = ReadingLimits()
+
+
+@dataclass(frozen=True, slots=True)
+class Inside:
+    """One file inside an archive, under a path that is safe to show and stays inside any folder."""
+
+    path: str
+    size: int
+    encrypted: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """The files inside an archive, and words about it: ``encrypted``, ``damaged``, ``contents_cut``."""
+
+    files: Sequence[Inside]
+    flags: Sequence[str]
+
+
+async def read_contents(form: str, size: int, read: Read, limits: ReadingLimits = LIMITS) -> Contents:
+    """List an archive of *size* bytes; *form* is one of ``FORMATS``.
+
+    A password or a damaged header is no failure: the flags say so and the list is empty. ``NotListed`` is raised when
+    a limit was reached; whatever *read* raises passes through. The time limit is the child's own: waiting for bytes
+    does not count.
+    """
+    child = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "tidegate.mirror.reading_child",
+        stdin=PIPE, stdout=PIPE, stderr=DEVNULL, limit=_LONGEST_LINE, cwd="/",
+        env={"PYTHONPATH": str(Path(tidegate.__file__).parent.parent), "PYTHONDONTWRITEBYTECODE": "1"},
+    )  # fmt: skip
+    job = {"format": form, "size": size, "most": limits.entries, "memory": limits.memory, "seconds": limits.seconds}
+    try:
+        return await _converse(child, job, read, limits)
+    finally:
+        if child.returncode is None:
+            child.kill()
+        await child.wait()
+
+
+async def _converse(child: Process, job: dict[str, Any], read: Read, limits: ReadingLimits) -> Contents:
+    files: list[Inside] = []
+    fetched = 0
+    await _tell(child, json.dumps(job).encode() + b"\n")
+    while True:
+        said = await _hear(child, limits)
+        if "flags" in said:
+            return Contents(files, [str(flag) for flag in said["flags"]])
+        if "entries" in said:
+            files += [_inside(*entry) for entry in said["entries"]]
+            continue
+        offset, length = said["read"]
+        fetched += length
+        if fetched > limits.fetched:
+            raise NotListed(f"The list of contents lies in more than {limits.fetched} bytes of the archive.")
+        content = await read(offset, length)
+        await _tell(child, struct.pack(">I", len(content)) + content)
+
+
+async def _tell(child: Process, message: bytes) -> None:
+    assert child.stdin is not None
+    try:
+        child.stdin.write(message)
+        await child.stdin.drain()
+    except ConnectionError as problem:
+        raise NotListed("The list of contents took more memory or time than allowed.") from problem
+
+
+async def _hear(child: Process, limits: ReadingLimits) -> dict[str, Any]:
+    """What the child says next; it has to say something within its time."""
+    assert child.stdout is not None
+    try:
+        async with asyncio.timeout(limits.seconds):
+            line = await child.stdout.readline()
+    except (TimeoutError, ValueError) as problem:
+        raise NotListed("The list of contents took more time or room than allowed.") from problem
+    if not line.endswith(b"\n"):
+        raise NotListed("The list of contents took more memory or time than allowed.")
+    said: dict[str, Any] = json.loads(line)
+    return said
+
+
+def _inside(path: str, size: int, encrypted: bool) -> Inside:  # noqa: FBT001 - as the child's list has it
+    return Inside(safe_path(path), min(max(size, 0), _LARGEST_SIZE), encrypted)
+
+
+def safe_path(path: str) -> str:
+    """A path inside an archive without ways out of it: no root, no ``..``, nothing that a file system minds."""
+    steps = [step for step in re.split(r"[/\\]", path) if step.strip(". ")]
+    return "/".join(safe_name(step) for step in steps) or "file"

@@ -1,0 +1,161 @@
+"""Waiting sets worked off one at a time: what is inside is read from where it lies, stored, and searchable.
+
+Formats whose list of contents needs the whole file keep waiting; they are not read here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import Enum, auto
+
+import structlog
+
+from tidegate.errors import ChannelGone, PlatformError, Refused
+from tidegate.lanes import Lane
+from tidegate.mirror.contents import FORMATS, LIMITS, Contents, NotListed, ReadingLimits, read_contents
+from tidegate.mirror.remote_file import RemoteFile, RemotePart
+from tidegate.mirror.scan import FINAL
+from tidegate.port import FileHandle, MessageId
+from tidegate.rules import retrying
+from tidegate.rules.naming import Kind
+from tidegate.rules.retrying import FailureReason, FailureState, RetryHabits
+from tidegate.store import accounts, contents
+from tidegate.store.contents import Row, Taken, TakenPart
+from tidegate.store.database import Database
+
+log = structlog.get_logger()
+
+WORKABLE = (*FORMATS, Kind.DOCUMENT)
+"""What is worked off here; a document has nothing inside that could be listed."""
+
+
+@dataclass(slots=True)
+class Worked:
+    """What became of the sets that were worked on."""
+
+    indexed: int = 0
+    failed: int = 0
+
+
+class _Ended(Enum):
+    """How work on a set ended, and whether going on with the next makes sense."""
+
+    WELL = auto()
+    FAILED = auto()
+    IN_TROUBLE = auto()
+
+
+class _SourceGone(Exception):
+    """The message of a part, or the file in it, is no longer there."""
+
+
+async def work_off(
+    lane: Lane,
+    database: Database,
+    habits: RetryHabits,
+    *,
+    cycle: int | None = None,
+    most: int = 200,
+    limits: ReadingLimits = LIMITS,
+) -> Worked:
+    """Read what is inside waiting sets of the account's channels, *most* of them in this turn.
+
+    Each ends in a transaction of its own with its event. A set that fails stops no other, unless the platform itself
+    is in trouble: then the rest is left for the next turn, and only the one set has used up a try.
+    """
+    worked = Worked()
+    async with database.transaction() as connection:
+        await accounts.fence(connection, lane.claim())
+        await contents.put_back(connection, lane.account.id)
+    indexer = _Indexer(lane, database, habits, limits, cycle)
+    for _ in range(most):
+        async with database.transaction() as connection:
+            await accounts.fence(connection, lane.claim())
+            taken = await contents.take(connection, lane.account.id, WORKABLE)
+        if taken is None:
+            break
+        ended = await indexer.work_on(taken)
+        worked.indexed += ended is _Ended.WELL
+        worked.failed += ended is not _Ended.WELL
+        if ended is _Ended.IN_TROUBLE:
+            break
+    return worked
+
+
+@dataclass(frozen=True, slots=True)
+class _Indexer:
+    lane: Lane
+    database: Database
+    habits: RetryHabits
+    limits: ReadingLimits
+    cycle: int | None
+
+    async def work_on(self, taken: Taken) -> _Ended:
+        """Read one set to its end; what ends the account's work altogether is raised, and leaves the set in hand."""
+        if self._too_large(taken):
+            return await self._fail(taken, FailureReason.SIZE_LIMIT)
+        try:
+            found = await self._read(taken)
+        except _SourceGone:
+            return await self._fail(taken, FailureReason.SOURCE_GONE)
+        except NotListed as problem:
+            return await self._fail(taken, FailureReason.INDEXING, str(problem))
+        except FINAL:
+            raise
+        except (Refused, ChannelGone) as problem:
+            return await self._fail(taken, FailureReason.DOWNLOAD, str(problem))
+        except PlatformError as problem:
+            await self._fail(taken, FailureReason.DOWNLOAD, str(problem))
+            return _Ended.IN_TROUBLE
+        rows = [Row(one.path, one.size, one.encrypted) for one in found.files]
+        async with self.database.transaction() as connection:
+            await accounts.fence(connection, self.lane.claim())
+            await contents.keep(connection, taken, rows, found.flags)
+        return _Ended.WELL
+
+    def _too_large(self, taken: Taken) -> bool:
+        """Above the operator's limit, unless a person asked for this one."""
+        by_hand = taken.earlier is not None and taken.earlier.by_hand
+        return self.habits.size_limit is not None and taken.size > self.habits.size_limit and not by_hand
+
+    async def _read(self, taken: Taken) -> Contents:
+        if taken.kind not in FORMATS:
+            return Contents([], [])
+        parts = [RemotePart(part.message, part.file, part.size, part.handle) for part in taken.parts]
+
+        async def renew(part: RemotePart) -> FileHandle:
+            return await self._renew(taken, part)
+
+        remote = RemoteFile(self.lane, parts, renew, cycle=self.cycle)
+        found = await read_contents(FORMATS[taken.kind], remote.size, remote.read, self.limits)
+        log.info("archive.indexed", archive=taken.archive, size=remote.size, fetched=remote.fetched, flags=found.flags)
+        return found
+
+    async def _renew(self, taken: Taken, part: RemotePart) -> FileHandle:
+        """Fetch a part's message for a valid handle; another file in it is not the part any more."""
+        number = MessageId(part.message)
+        shown = await self.lane.messages(taken.channel, [number], cycle=self.cycle)
+        if number not in shown:
+            raise Refused("The platform said nothing about the message of this file.")
+        message = shown[number]
+        same = [file for file in message.files if (file.id, file.size) == (part.file, part.size)] if message else []
+        if not same:
+            raise _SourceGone
+        async with self.database.transaction() as connection:
+            await accounts.fence(connection, self.lane.claim())
+            held = TakenPart(part.message, part.file, part.size, None)
+            await contents.keep_handle(connection, taken.archive, held, same[0].handle, self.lane.account.id)
+        return same[0].handle
+
+    async def _fail(self, taken: Taken, reason: FailureReason, detail: str = "") -> _Ended:
+        async with self.database.transaction() as connection:
+            await accounts.fence(connection, self.lane.claim())
+            now: datetime = await connection.fetchval("SELECT clock_now()")
+            failure = retrying.fail(
+                taken.earlier, message=taken.message, reason=reason, size=taken.size, habits=self.habits, now=now
+            )
+            given_up = retrying.state_of(failure, self.habits, now) is FailureState.GIVEN_UP
+            await contents.fail(connection, taken, failure, detail, given_up=given_up)
+        log.warning("archive.failed", archive=taken.archive, name=taken.name, reason=reason.value, detail=detail)
+        return _Ended.FAILED

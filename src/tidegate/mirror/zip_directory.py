@@ -1,0 +1,87 @@
+"""The list of contents of a zip, from the directory at its tail; nothing is inflated, so a bomb is only its list.
+
+The directory is found by its own size from the end record backwards and not by the offset that is stored there. So one
+reader serves a plain zip, one with something in front of it, and volumes read one after the other.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+
+from tidegate.mirror.archive_bytes import Damaged, Entry, Source
+
+_END = struct.Struct("<4sHHHHIIH")
+_END64_LOCATOR = struct.Struct("<4sIQI")
+_END64 = struct.Struct("<4sQHHIIQQQQ")
+_ENTRY = struct.Struct("<4sHHHHHHIIIHHHHHII")
+_LONGEST_COMMENT = 0xFFFF
+_FULL = 0xFFFFFFFF
+_ENCRYPTED, _UTF8 = 0x0001, 0x0800
+
+
+def zip_entries(source: Source) -> Iterator[Entry]:
+    """The files in a zip in the order of its directory; folders are left out."""
+    position, stop = _directory(source)
+    while position < stop:
+        fields = _ENTRY.unpack(source.read(position, _ENTRY.size))
+        if fields[0] != b"PK\x01\x02":
+            raise Damaged("an entry of the directory is none")
+        flags, size, name_length, extra_length, comment_length = fields[3], fields[9], *fields[10:13]
+        rest = source.read(position + _ENTRY.size, name_length + extra_length)
+        position += _ENTRY.size + name_length + extra_length + comment_length
+        name, extra = rest[:name_length], rest[name_length:]
+        path = name.decode("utf-8" if flags & _UTF8 else "cp437", errors="replace")
+        if not path.endswith("/"):
+            yield Entry(path, _long_size(extra) if size == _FULL else size, bool(flags & _ENCRYPTED))
+    if position != stop:
+        raise Damaged("the directory's last entry reaches beyond its end")
+
+
+def _directory(source: Source) -> tuple[int, int]:
+    """Where the directory begins and ends."""
+    at, end = _find_end(source)
+    length, stop = end[5], at
+    if length == _FULL or end[4] == 0xFFFF or end[6] == _FULL:
+        stop, length = _end64(source, at) or (stop, length)
+    if length > stop:
+        raise Damaged("the directory is announced as larger than the archive")
+    return stop - length, stop
+
+
+def _find_end(source: Source) -> tuple[int, tuple[int, ...]]:
+    """The end record: near the very end, with only a comment after it. Most have none, so a little is read first."""
+    for reach in (1024, _END.size + _LONGEST_COMMENT):
+        length = min(reach, source.size)
+        tail = source.read(source.size - length, length)
+        place = tail.rfind(b"PK\x05\x06")
+        while place >= 0:
+            if place + _END.size <= length:
+                fields = _END.unpack_from(tail, place)
+                if place + _END.size + fields[7] <= length:
+                    return source.size - length + place, fields
+            place = tail.rfind(b"PK\x05\x06", 0, place)
+    raise Damaged("there is no end record")
+
+
+def _end64(source: Source, end: int) -> tuple[int, int] | None:
+    """Where the directory of a zip with large numbers ends and how long it is; None when it has no such record."""
+    place = end - _END64_LOCATOR.size
+    if place < _END64.size or source.read(place, 4) != b"PK\x06\x07":
+        return None
+    record = place - _END64.size
+    fields = _END64.unpack(source.read(record, _END64.size))
+    if fields[0] != b"PK\x06\x06":
+        raise Damaged("the large end record is not where it should be")
+    return record, fields[8]
+
+
+def _long_size(extra: bytes) -> int:
+    """The size of an entry above 4 GiB, which stands first in the extra field of its kind."""
+    place = 0
+    while place + 4 <= len(extra):
+        kind, length = struct.unpack_from("<HH", extra, place)
+        if kind == 1 and 8 <= length <= len(extra) - place - 4:
+            return int(struct.unpack_from("<Q", extra, place + 4)[0])
+        place += 4 + length
+    return _FULL

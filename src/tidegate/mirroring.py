@@ -1,0 +1,149 @@
+"""The mirror as a worker does it, and as a command asks for it when no worker is there."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from tidegate.app import House, run_worker, telegram_opening
+from tidegate.clock import SystemClock
+from tidegate.engine.asking import ask_owner
+from tidegate.engine.serving import Serving, Work
+from tidegate.engine.worker import Handler
+from tidegate.errors import BadInput, TidegateError
+from tidegate.lanes import Lane
+from tidegate.mirror.cycle import CycleHabits
+from tidegate.mirror.listing import sync_channels
+from tidegate.mirror.rounds import Rounds, Timetable
+from tidegate.port import Opener
+from tidegate.rules.retrying import RetryHabits
+from tidegate.rules.scanning import ScanHabits
+from tidegate.settings import Settings
+from tidegate.store import accounts, channels, places, workers
+from tidegate.store.commands import Answer
+from tidegate.store.database import Database
+from tidegate.words import Account, AccountId, AccountState, Platform
+
+ANSWERED_WITHIN = timedelta(hours=12)
+"""How long a command waits for its cycle: a flood wait can be long, and Ctrl-C ends the waiting."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trade:
+    """What a worker can do: connect accounts, work for them, and obey commands."""
+
+    openers: Mapping[Platform, Opener]
+    work: Work
+    handlers: Mapping[str, Handler]
+
+
+def habits_of(settings: Settings) -> CycleHabits:
+    """The operator's knobs for cycles."""
+    return CycleHabits(
+        scans=ScanHabits(
+            fresh_for=settings.fresh_for,
+            cold_after_empty_scans=settings.cold_after_empty_scans,
+            cold_every_nth_cycle=settings.cold_every_nth_cycle,
+        ),
+        retries=RetryHabits(cycle_interval=settings.cycle_every),
+    )
+
+
+async def trade_of(house: House, *, others: Trade | None = None, every: timedelta | None) -> Trade:
+    """Mirror Telegram accounts, a cycle at the start and *every* so often (None: only on command).
+
+    Accounts of platforms that have no mirror yet are served as *others* say.
+    """
+    clock = SystemClock()
+    rounds = Rounds(house.database, clock, habits_of(house.settings), Timetable(every))
+    await rounds.begin()
+
+    async def work(lane: Lane) -> None:
+        if lane.account.platform is Platform.TELEGRAM:
+            await rounds.work(lane)
+        elif others is not None:
+            await others.work(lane)
+
+    async def cycle(serving: Serving, args: dict[str, Any]) -> dict[str, Any]:
+        channel = await _ask_by_hand(house.database, args["channel"]) if args.get("channel") else None
+        return (await rounds.desk(serving.account.id).ask(channel)).as_json()
+
+    async def sync(serving: Serving, _: dict[str, Any]) -> dict[str, Any]:
+        return {"channels": await sync_channels(await rounds.lane(serving.account.id), house.database)}
+
+    openers = {
+        **(others.openers if others else {}),
+        Platform.TELEGRAM: telegram_opening(house.settings, clock),
+    }
+    return Trade(openers, work, {"cycle": cycle, "sync": sync})
+
+
+async def _ask_by_hand(database: Database, named: str) -> Any:
+    async with database.transaction() as connection:
+        kept = await channels.find(connection, named)
+        await places.ask(connection, kept.key)
+    return kept.number
+
+
+# Asking from the command line
+
+
+async def ask_account(house: House, account: Account, kind: str, args: dict[str, Any]) -> Any:
+    """Have an account's owner do something and return what came of it.
+
+    When nobody serves the account, this process takes it for the duration, as a worker would. A person who has to
+    act first is told so.
+    """
+    _require_active(account)
+    asking = asyncio.create_task(ask_owner(house.database, account.id, kind, args, within=ANSWERED_WITHIN))
+    watching = asyncio.create_task(_until_unable(house.database, account.name))
+    stop = asyncio.Event()
+    serving = asyncio.create_task(_serve_if_nobody_does(house, account.id, stop))
+    try:
+        await asyncio.wait({asking, watching, serving}, return_when=asyncio.FIRST_COMPLETED)
+        for task in (watching, serving):
+            if task.done() and not asking.done():
+                task.result()
+        return _result(await asking)
+    finally:
+        stop.set()
+        asking.cancel()
+        watching.cancel()
+        await asyncio.wait({asking, watching, serving})
+
+
+async def _serve_if_nobody_does(house: House, account: AccountId, stop: asyncio.Event) -> None:
+    async with house.database.connection() as connection:
+        served = await workers.serves(connection, account)
+    if served:
+        await stop.wait()
+        return
+    trade = await trade_of(house, every=None)
+    await run_worker(house, openers=trade.openers, work=trade.work, stop=stop, handlers=trade.handlers, only=account)
+
+
+async def _until_unable(database: Database, name: str) -> None:
+    """Raise when the account can no longer work, since nobody would answer then."""
+    while True:
+        await SystemClock().sleep(timedelta(seconds=1))
+        async with database.connection() as connection:
+            _require_active((await accounts.find(connection, name)).account)
+
+
+def _require_active(account: Account) -> None:
+    if account.platform is not Platform.TELEGRAM:
+        raise BadInput(f'Account "{account.name}" is on {account.platform.value}; this release mirrors Telegram only.')
+    if account.state is not AccountState.ACTIVE:
+        todo = account.state.next_action.replace("NAME", account.name)
+        raise TidegateError(f'Account "{account.name}" is {account.state.value.replace("_", " ")}: {todo}.')
+
+
+def _result(answer: Answer | None) -> Any:
+    if answer is None:
+        raise TidegateError("The worker that serves the account did not answer; the command stays and is done later.")
+    if answer.error is not None:
+        raise TidegateError(answer.error)
+    return answer.result

@@ -1,0 +1,140 @@
+"""``tidegate channel``, ``plan`` and ``cycle`` as an operator uses them, against the loopback Telegram."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import urllib.parse
+import urllib.request
+from asyncio.subprocess import PIPE
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.program import TIDEGATE, environment, tidegate
+from tests.cli.test_account import PATIENCE, accounts, ask, line, running, until
+from tests.servers import make_home
+
+PHONE = "+10000000001"
+
+
+@pytest.fixture
+async def home(tmp_path_factory: pytest.TempPathFactory, test_folder: Path) -> Path:
+    return make_home(test_folder / tmp_path_factory.mktemp("h").name)
+
+
+@pytest.fixture
+async def control(home: Path) -> AsyncIterator[str]:
+    async with running("loopback", home=home) as process:
+        yield json.loads(await line(process.stdout))["control"]
+
+
+def do(control: str, call: str, body: dict[str, Any]) -> Any:
+    """Somebody else changes the world."""
+    data = json.dumps(body).encode()
+    request = urllib.request.Request(control + call, data=data, headers={"content-type": "application/json"})
+    with urllib.request.urlopen(request, timeout=10) as answer:
+        return json.load(answer)
+
+
+async def add_account(home: Path, control: str, name: str = "reader") -> None:
+    """Phone and code on standard input, as a script gives them: the code is known once it was asked for."""
+    process = await asyncio.create_subprocess_exec(
+        TIDEGATE, "account", "add", "telegram", name, "--loopback", control,
+        cwd=home, env=environment(home), stdin=PIPE, stdout=PIPE, stderr=PIPE,
+    )  # fmt: skip
+    assert process.stdin is not None
+    process.stdin.write(f"{PHONE}\n".encode())
+    code = f"{control}/telegram/code?phone={urllib.parse.quote(PHONE)}"
+    found = ""
+
+    def is_sent() -> bool:
+        nonlocal found
+        try:
+            found = ask(code)["code"]
+        except OSError:
+            return False
+        return True
+
+    await until(is_sent)
+    process.stdin.write(f"{found}\n".encode())
+    async with asyncio.timeout(PATIENCE):
+        _, said = await process.communicate()
+    assert process.returncode == 0, said.decode()
+
+
+def told(home: Path, *arguments: str) -> Any:
+    """What a command prints with --json."""
+    done = tidegate(*arguments, "--json", home=home)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+async def test_the_first_day_of_a_mirror(home: Path, control: str) -> None:
+    """Sign in, see, enable, plan, cycle, look: without a worker each command takes the account for its duration."""
+    await add_account(home, control)
+    assert told(home, "channel", "sync", "reader") == {"channels": 3}
+    assert {row["title"] for row in told(home, "channel", "list")} == {"Dragon Hoard", "Workshop News", "Vault"}
+    assert tidegate("channel", "enable", "Dragon Hoard", home=home).returncode == 0
+    plan = told(home, "plan", "reader")
+    report = told(home, "cycle", "reader")
+    assert plan["verdicts"] == {"first": 1}
+    assert plan["calls_at_least"] <= report["calls_total"] <= plan["calls_at_most"]
+    assert (report["account"], report["cycle"], report["archives_found"]) == ("reader", 1, 40)
+    assert report["connect_calls"] > 0
+    shown = told(home, "channel", "show", "Dragon Hoard")
+    assert (shown["reader"], shown["enabled"], shown["state"], shown["verdict"]) == (
+        "reader", True, "ok", "scan: never scanned before",
+    )  # fmt: skip
+    assert shown["gaps"]["documents"] == []
+    assert len(shown["topics"]) == 13
+    assert accounts(home)[0]["served_by"] is None
+
+    do(control, "/telegram/post", {"channel": "Dragon Hoard", "files": [{"name": "new.zip", "size": 10}]})
+    again = told(home, "cycle", "reader", "--channel", "Dragon Hoard")
+    assert (again["cycle"], again["verdicts"], again["archives_found"]) == (1, {"asked": 1}, 1)
+    kinds = [json.loads(event)["kind"] for event in tidegate("feed", "--json", home=home).stdout.splitlines()]
+    assert kinds.count("cycle.ended") == 2
+    ledger = {row["method"]: row["count"] for row in told(home, "calls")}
+    assert ledger == ask(f"{control}/calls?by=method")
+    assert ask(f"{control}/unknown") == []
+
+
+async def test_a_worker_cycles_by_itself_and_on_command(home: Path, control: str) -> None:
+    """A cycle at the start, soon after a hint, and when asked; the command shows the owner's own report."""
+    await add_account(home, control)
+    told(home, "channel", "sync", "reader")
+    assert tidegate("channel", "enable", "Workshop News", home=home).returncode == 0
+
+    def cycles() -> list[dict[str, Any]]:
+        events = [json.loads(event) for event in tidegate("feed", "--json", home=home).stdout.splitlines()]
+        return [event["data"] for event in events if event["kind"] == "cycle.ended"]
+
+    async with running("worker", home=home, TIDEGATE_WORKER_NAME="anna"):
+        await until(lambda: len(cycles()) == 1)
+        assert cycles()[0]["archives_found"] == 6
+        do(control, "/telegram/post", {"channel": "Workshop News", "files": [{"name": "hinted.zip", "size": 10}]})
+        await until(lambda: len(cycles()) == 2)
+        assert (cycles()[1]["whole"], cycles()[1]["archives_found"]) == (False, 1)
+        assert told(home, "cycle", "reader")["cycle"] == 2
+        assert accounts(home)[0]["served_by"] == "anna"
+
+
+async def test_bad_input_gets_a_sentence(home: Path, control: str) -> None:
+    """Law 12: what was wrong and what to do, exit code 2; nothing to do is 3."""
+    await add_account(home, control)
+    told(home, "channel", "sync", "reader")
+    for arguments, code, sentence in [
+        (("channel", "show", "Nowhere"), 2, 'no channel "Nowhere"'),
+        (("channel", "enable", "Vault", "--topic", "3"), 2, "is no forum"),
+        (("channel", "enable", "Vault", "--destination", "Vault"), 2, "its own destination"),
+        (("channel", "disable", "Vault"), 3, "was not mirrored"),
+        (("cycle", "nobody"), 2, 'no account named "nobody"'),
+        (("cycle", "reader", "--channel", "Nowhere"), 2, "no channel"),
+        (("plan", "nobody"), 2, "no account"),
+    ]:
+        answer = tidegate(*arguments, home=home)
+        assert (answer.returncode, sentence in answer.stderr) == (code, True), (arguments, answer.stderr)
+        assert answer.stdout == ""

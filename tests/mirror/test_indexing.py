@@ -1,0 +1,208 @@
+"""Sets worked off with the real client against the loopback Telegram."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.mirror.conftest import Mirror
+from tests.mirror.test_contents import zipped
+from tidegate.errors import SignedOut
+from tidegate.loopback.faults import Fault, FaultKind
+from tidegate.loopback.telegram import World
+from tidegate.loopback.telegram.channels import Channel
+from tidegate.loopback.telegram.content import File
+from tidegate.loopback.telegram.zips import sparse_zip
+from tidegate.mirror.contents import ReadingLimits
+from tidegate.mirror.indexing import Worked, work_off
+from tidegate.rules.retrying import RetryHabits
+from tidegate.store import channels
+from tidegate.store.channels import Wishes
+
+GIB = 1 << 30
+
+
+@pytest.fixture
+async def channel(mirror: Mirror, world: World) -> Channel:
+    """An enabled channel with nothing in it."""
+    made = world.add_channel("Models")
+    await mirror.sync()
+    await mirror.enable(made)
+    return made
+
+
+async def work(mirror: Mirror, **how: Any) -> Worked:
+    assert mirror.lane is not None
+    return await work_off(mirror.lane, mirror.database, how.pop("habits", RetryHabits()), **how)
+
+
+async def found(mirror: Mirror, channel: Channel, *files: File) -> list[int]:
+    """Post files and let cycles find them; the messages they are in."""
+    posted = [mirror.world.post(channel, file=file).id for file in files]
+    await mirror.cycle()
+    await mirror.pass_time(hours=2)
+    await mirror.cycle()
+    return posted
+
+
+async def states(mirror: Mirror) -> dict[str, str]:
+    return {row["name"]: row["state"] for row in await mirror.rows("SELECT name, state FROM archives")}
+
+
+async def inside(mirror: Mirror) -> list[str]:
+    return [row["path"] for row in await mirror.rows("SELECT path FROM archive_contents ORDER BY archive, number")]
+
+
+async def events(mirror: Mirror, kind: str) -> list[dict[str, Any]]:
+    return [row["data"] for row in await mirror.rows("SELECT data FROM events WHERE kind = $1 ORDER BY id", kind)]
+
+
+async def test_two_gibibytes_are_indexed_with_less_than_one_mebibyte(mirror: Mirror, channel: Channel) -> None:
+    """A zip is read from its tail: the platform's own record of what it gave out stays under 1 MiB."""
+    size, pieces = sparse_zip([(f"tower/{number:04}.stl", 1 << 20) for number in range(2_048)])
+    assert size > 2 * GIB
+    await found(mirror, channel, mirror.world.add_file("towers.zip", size, pieces=pieces))
+    async with mirror.counted() as calls:
+        assert await work(mirror) == Worked(indexed=1)
+    assert set(calls) == {"upload.getFile"}
+    assert calls["upload.getFile"] * 64 * 1024 < 1 << 20
+    assert len(await inside(mirror)) == 2_048
+    assert await states(mirror) == {"towers.zip": "filed"}
+    [told] = await events(mirror, "archive.filed")
+    assert (told["contents"], told["flags"]) == (2_048, [])
+
+
+async def test_pieces_of_a_zip_are_read_as_one(mirror: Mirror, channel: Channel) -> None:
+    """S-80: the directory may lie across the border of two pieces."""
+    whole = zipped(*[f"dragon/{number:03}.stl" for number in range(90)])
+    cut = len(whole) - 300
+    add = mirror.world.add_content
+    await found(mirror, channel, add("d.zip.001", whole[:cut]), add("d.zip.002", whole[cut:]))
+    assert await work(mirror) == Worked(indexed=1)
+    assert len(await inside(mirror)) == 90
+
+
+async def test_a_damaged_zip_is_filed_with_a_flag(mirror: Mirror, channel: Channel) -> None:
+    """S-41: kept, flagged, with an empty list; not a failure."""
+    await found(mirror, channel, mirror.world.add_content("broken.zip", b"PK" + b"?" * 500))
+    assert await work(mirror) == Worked(indexed=1)
+    [row] = await mirror.rows("SELECT state, flags FROM archives")
+    assert (row["state"], row["flags"]) == ("filed", ["damaged"])
+    assert await mirror.rows("SELECT * FROM failures") == []
+
+
+async def test_an_expired_handle_costs_one_fetch_and_no_attempt(mirror: Mirror, channel: Channel) -> None:
+    """S-48: the message is fetched again and reading goes on; the next reading knows the new handle."""
+    file = mirror.world.add_content("late.zip", zipped("a.stl"))
+    await found(mirror, channel, file)
+    file.generation += 1
+    async with mirror.counted() as calls:
+        assert await work(mirror) == Worked(indexed=1)
+    assert calls == {"upload.getFile": 2, "channels.getMessages": 1}
+    await mirror.rows("UPDATE archives SET state = 'waiting', indexed_at = NULL")
+    async with mirror.counted() as calls:
+        await work(mirror)
+    assert calls == {"upload.getFile": 1}
+
+
+async def test_a_failure_is_on_record_and_is_tried_again(mirror: Mirror, channel: Channel) -> None:
+    """S-24, S-34: a reading beyond its limits fails with a sentence; the next cycle hands it back, and it succeeds."""
+    await found(mirror, channel, mirror.world.add_content("many.zip", zipped(*[f"{n}" * 99 for n in range(900)])))
+    assert await work(mirror, limits=ReadingLimits(fetched=65_536)) == Worked(failed=1)
+    [failure] = await mirror.rows("SELECT reason, attempts, detail FROM failures")
+    assert (failure["reason"], failure["attempts"]) == ("indexing", 1)
+    assert failure["detail"].endswith(".")
+    assert await states(mirror) == {"many.zip": "failed"}
+    assert [told["reason"] for told in await events(mirror, "archive.failed")] == ["indexing"]
+    assert (await mirror.cycle()).failures_retried == 1
+    assert await work(mirror) == Worked(indexed=1)
+    assert await mirror.rows("SELECT * FROM failures") == []
+    assert len(await inside(mirror)) == 900
+
+
+async def test_a_failure_is_given_up_at_its_cap(mirror: Mirror, channel: Channel) -> None:
+    """S-35: after the last allowed try it waits for a person, and no call is made for it any more."""
+    await found(mirror, channel, mirror.world.add_content("many.zip", zipped(*[f"{n}" * 99 for n in range(900)])))
+    tight = {"limits": ReadingLimits(fetched=65_536), "habits": RetryHabits(cap=2)}
+    await work(mirror, **tight)
+    await mirror.cycle()
+    await work(mirror, **tight)
+    assert await states(mirror) == {"many.zip": "given_up"}
+    assert [told["next_try_at"] is None for told in await events(mirror, "archive.failed")] == [False, True]
+
+
+async def test_a_source_that_is_gone_closes_the_set(mirror: Mirror, channel: Channel) -> None:
+    """S-39: the handle expired and its message no longer exists: nothing is left to try."""
+    file = mirror.world.add_content("gone.zip", zipped("a.stl"))
+    [message] = await found(mirror, channel, file)
+    file.generation += 1
+    mirror.world.delete(channel, [message])
+    assert await work(mirror) == Worked(failed=1)
+    assert await states(mirror) == {"gone.zip": "gone"}
+    [failure] = await mirror.rows("SELECT reason FROM failures")
+    assert failure["reason"] == "source_gone"
+
+
+async def test_what_is_too_large_is_held_without_a_call(mirror: Mirror, channel: Channel) -> None:
+    """S-38: the limit is looked at first; raising it makes the failure due by itself."""
+    await found(mirror, channel, mirror.world.add_content("large.zip", zipped("a.stl")))
+    async with mirror.counted() as calls:
+        assert await work(mirror, habits=RetryHabits(size_limit=10)) == Worked(failed=1)
+    assert calls == {}
+    [failure] = await mirror.rows("SELECT reason FROM failures")
+    assert failure["reason"] == "size_limit"
+    assert (await mirror.cycle()).failures_retried == 1
+    assert await work(mirror) == Worked(indexed=1)
+
+
+async def test_a_refused_read_fails_alone(mirror: Mirror, channel: Channel) -> None:
+    """One file that the platform will not give is a failure with its words; the next is worked on all the same."""
+    add = mirror.world.add_content
+    await found(mirror, channel, add("a.zip", zipped("a.stl")), add("b.zip", zipped("b.stl")))
+    mirror.world.faults.add(Fault(FaultKind.ERROR, "upload.getFile", code="400 LOCATION_INVALID"))
+    assert await work(mirror) == Worked(indexed=1, failed=1)
+    assert await states(mirror) == {"a.zip": "failed", "b.zip": "filed"}
+    [failure] = await mirror.rows("SELECT reason, detail FROM failures")
+    assert failure["reason"] == "download"
+    assert "LOCATION_INVALID" in failure["detail"]
+
+
+async def test_a_sign_out_is_nobodys_failure(mirror: Mirror, channel: Channel) -> None:
+    """S-45: what ends the account's work leaves the set as it is; whoever reads the channel next takes it again."""
+    await found(mirror, channel, mirror.world.add_content("a.zip", zipped("a.stl")))
+    mirror.world.faults.add(Fault(FaultKind.SIGNED_OUT, "upload.getFile"))
+    with pytest.raises(SignedOut):
+        await work(mirror)
+    assert await mirror.rows("SELECT * FROM failures") == []
+
+
+async def test_what_a_crash_left_in_hand_is_taken_again(mirror: Mirror, channel: Channel) -> None:
+    """Law 5: a set that a killed worker was working on is read again, once."""
+    await found(mirror, channel, mirror.world.add_content("half.zip", zipped("a.stl")))
+    await mirror.rows("UPDATE archives SET state = 'working'")
+    assert await work(mirror) == Worked(indexed=1)
+    assert await work(mirror) == Worked()
+
+
+async def test_a_set_to_be_delivered_goes_on_waiting(mirror: Mirror, channel: Channel, world: World) -> None:
+    """Knowing what is inside is not delivering it: with a destination the set is searchable and still waits."""
+    vault = world.add_channel("Vault")
+    await mirror.sync()
+    async with mirror.database.transaction() as connection:
+        target = await channels.find(connection, str(vault.id))
+        source = await channels.find(connection, str(channel.id))
+        await channels.enable(connection, source, Wishes(destination=target.key))
+    await found(mirror, channel, mirror.world.add_content("both.zip", zipped("a.stl")))
+    assert await work(mirror) == Worked(indexed=1)
+    assert (await states(mirror), await inside(mirror)) == ({"both.zip": "waiting"}, ["a.stl"])
+    assert await work(mirror) == Worked()
+
+
+async def test_documents_are_filed_and_other_formats_wait(mirror: Mirror, channel: Channel) -> None:
+    """A document has nothing inside; what has to be downloaded to be listed is not touched."""
+    await found(mirror, channel, mirror.world.add_file("plan.pdf", 900), mirror.world.add_file("all.tar.gz", 900))
+    async with mirror.counted() as calls:
+        await work(mirror)
+    assert calls == {}
+    assert await states(mirror) == {"plan.pdf": "filed", "all.tar.gz": "waiting"}
