@@ -11,8 +11,8 @@ from typing import Any
 from tidegate.app import House, run_worker, telegram_opening
 from tidegate.clock import SystemClock
 from tidegate.engine.asking import ask_owner
+from tidegate.engine.obeying import Handler
 from tidegate.engine.serving import Serving, Work
-from tidegate.engine.worker import Handler
 from tidegate.errors import BadInput, TidegateError
 from tidegate.lanes import Lane
 from tidegate.mirror.cycle import CycleHabits
