@@ -23,7 +23,7 @@ from tidegate.store.accounts import Listed
 from tidegate.store.database import Address, Database
 from tidegate.words import AccountId, Platform, Standing
 
-SHORT = timedelta(seconds=3)
+SHORT = timedelta(seconds=6)
 
 
 async def look_around(lane: Lane) -> None:

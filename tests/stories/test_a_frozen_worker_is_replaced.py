@@ -71,7 +71,7 @@ async def test_a_dead_owner_loses_its_telegram_sign_in_at_once(world: World) -> 
 async def test_the_longer_time_out_ends_too(world: World) -> None:
     """After it, a sign-in of a silent owner is taken over like any other."""
     await world.add_accounts(2, Platform.TELEGRAM)
-    orders = {"telegram_silent_takeover_for": timedelta(seconds=6)}
+    orders = {"telegram_silent_takeover_for": timedelta(seconds=12)}
     world.start_worker("frozen", **orders)
     await world.until_spread(2)
     world.strike("frozen", signal.SIGSTOP)

@@ -46,7 +46,7 @@ class Orders:
     home: Path
     name: str
     task: Task
-    time_out: timedelta = timedelta(seconds=3)
+    time_out: timedelta = timedelta(seconds=6)
     telegram_silent_takeover_for: timedelta = timedelta(minutes=10)
     seats: int = 1_000
     max_send_per_minute: int = 40
