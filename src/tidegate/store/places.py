@@ -80,7 +80,7 @@ async def load(
     assert row is not None
     found = await connection.fetch(_LOAD, account, chosen)
     failed = await failures.of_reader(connection, account, only=chosen)
-    due, awake = _count(failed, habits, row["now"])
+    due, awake = count_failures(failed, habits, row["now"])
 
     def counted(place: Place) -> Place:
         at = (place.key, place.topic)
@@ -93,10 +93,10 @@ async def pending(
     connection: Connection, account: AccountId, habits: RetryHabits, now: datetime
 ) -> Counter[tuple[int, int]]:
     """How many failures of each place may still succeed by themselves, by channel key and topic."""
-    return _count(await failures.of_reader(connection, account), habits, now)[1]
+    return count_failures(await failures.of_reader(connection, account), habits, now)[1]
 
 
-def _count(
+def count_failures(
     failed: list[Failed], habits: RetryHabits, now: datetime
 ) -> tuple[Counter[tuple[int, int]], Counter[tuple[int, int]]]:
     """The failures that are due, and those that may still succeed; those of a whole channel are all of its topics'."""
