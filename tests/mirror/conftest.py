@@ -17,8 +17,9 @@ from tidegate.clock import SystemClock
 from tidegate.lanes import Lane, ReadLimits
 from tidegate.loopback.telegram import TelegramServer, World
 from tidegate.loopback.telegram.channels import Channel
-from tidegate.mirror.cycle import CycleHabits, Report, run_cycle
+from tidegate.mirror.cycle import CycleHabits, run_cycle
 from tidegate.mirror.listing import sync_channels
+from tidegate.mirror.report import Report
 from tidegate.platforms.telegram import sign_in, telegram_opener
 from tidegate.port import ChannelId
 from tidegate.store import accounts, channels, places
@@ -76,10 +77,10 @@ class Mirror:
         assert self.lane is not None
         await sync_channels(self.lane, self.database)
 
-    async def enable(self, channel: Channel, *topics: int) -> None:
+    async def enable(self, channel: Channel, *topics: int, in_full: bool = False) -> None:
         async with self.database.transaction() as connection:
             kept = await channels.find(connection, str(channel.id))
-            await channels.enable(connection, kept, Wishes(topics=topics))
+            await channels.enable(connection, kept, Wishes(topics=topics, in_full=in_full))
 
     async def ask(self, channel: Channel) -> None:
         async with self.database.transaction() as connection:

@@ -8,6 +8,7 @@ import pytest
 import structlog
 
 from tests.mirror.conftest import Mirror, make_mirror
+from tidegate.errors import NotOurs
 from tidegate.loopback.faults import Fault, FaultKind
 from tidegate.loopback.telegram import World
 from tidegate.loopback.telegram.channels import Channel
@@ -414,3 +415,24 @@ async def test_the_ledger_agrees_with_the_platform(mirror: Mirror, channel: Chan
     await mirror.ledger.flush()
     rows = await mirror.rows("SELECT method, count(*) AS count FROM calls WHERE outcome <> 'not_sent' GROUP BY method")
     assert {row["method"]: row["count"] for row in rows} == dict(mirror.world.record.by_method())
+
+
+async def test_a_page_of_a_lost_account_is_refused_whole(mirror: Mirror, channel: Channel) -> None:
+    """Laws 5 and 8: somebody else took the account in mid-cycle; neither rows, coverage, memory nor event are kept."""
+    lane = mirror.lane
+    assert lane is not None
+    files = lane.files
+
+    async def taken_meanwhile(*arguments: object, **otherwise: object) -> object:
+        page = await files(*arguments, **otherwise)
+        await mirror.rows("UPDATE accounts SET epoch = epoch + 1")
+        return page
+
+    lane.files = taken_meanwhile
+    with pytest.raises(NotOurs):
+        await mirror.cycle()
+    for table in ("messages", "coverage", "archives", "cycles"):
+        assert await mirror.rows(f"SELECT FROM {table}") == []
+    assert (await mirror.place(channel))["last_scanned_at"] is None
+    assert await mirror.rows("SELECT FROM events WHERE kind = 'channel.read'") == []
+    assert (await mirror.rows("SELECT cycle FROM accounts"))[0]["cycle"] == 0

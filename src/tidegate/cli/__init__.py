@@ -10,7 +10,22 @@ from typing import Annotated
 import typer
 
 from tidegate import __version__
-from tidegate.cli import account, calls, channel, cycle, db, demo, feed, loopback, plan, settings, web, worker
+from tidegate.cli import (
+    account,
+    archive,
+    calls,
+    channel,
+    cycle,
+    db,
+    demo,
+    feed,
+    loopback,
+    plan,
+    search,
+    settings,
+    web,
+    worker,
+)
 from tidegate.cli.failures import as_sentences
 
 app = typer.Typer(
@@ -48,6 +63,8 @@ app.add_typer(account.app, name="account")
 app.add_typer(channel.app, name="channel")
 app.command("plan")(plan.plan)
 app.command("cycle")(cycle.cycle)
+app.add_typer(archive.app, name="archive")
+app.command("search")(search.search)
 app.command("settings")(settings.show)
 app.add_typer(db.app, name="db")
 app.command("feed")(feed.show)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,8 +11,10 @@ import structlog
 from tidegate.clock import Clock
 from tidegate.errors import ChannelGone, PlatformError
 from tidegate.lanes import Lane
+from tidegate.mirror.history import read_history
 from tidegate.mirror.intake import Tally
 from tidegate.mirror.listing import sync_topics
+from tidegate.mirror.report import Report
 from tidegate.mirror.retries import retry_failures
 from tidegate.mirror.scan import FINAL, Hand, Scan, read_channel
 from tidegate.mirror.topics import read_topics
@@ -48,43 +49,6 @@ class CycleHabits:
     scans: ScanHabits = field(default_factory=ScanHabits)
     retries: RetryHabits = field(default_factory=RetryHabits)
     limits: CallLimits = field(default_factory=CallLimits)
-
-
-@dataclass(slots=True)
-class Report:
-    """What a cycle did, as ``tidegate cycle`` prints it."""
-
-    account: str
-    cycle: int
-    whole: bool
-    verdicts: Counter[Verdict] = field(default_factory=Counter)
-    gated: int = 0
-    changed: int = 0
-    failures_retried: int = 0
-    troubles: list[str] = field(default_factory=list)
-    tally: Tally = field(default_factory=Tally)
-    seconds: float = 0.0
-    calls: Mapping[str, int] = field(default_factory=dict)
-    connect_calls: int = 0
-
-    def as_json(self) -> dict[str, Any]:
-        return {
-            "account": self.account,
-            "cycle": self.cycle,
-            "whole": self.whole,
-            "calls": dict(self.calls),
-            "calls_total": sum(self.calls.values()),
-            "connect_calls": self.connect_calls,
-            "verdicts": {verdict.key: count for verdict, count in self.verdicts.items() if count},
-            "gated": self.gated,
-            "changed": self.changed,
-            "messages": self.tally.messages,
-            "archives_found": self.tally.archives,
-            "files_found": self.tally.files,
-            "failures_retried": self.failures_retried,
-            "troubles": self.troubles,
-            "seconds": round(self.seconds, 3),
-        }
 
 
 async def run_cycle(
@@ -130,6 +94,8 @@ async def _end(hand: Hand, memory: Memory, report: Report, marked: int) -> None:
         if report.whole:
             await cycles.advance(connection, claim, report.cycle)
         told = report.as_json()
+        if not (report.whole or memory.places):
+            return  # a hint of a channel that is not mirrored here
         await cycles.record(connection, lane.account.id, report.cycle, memory.now, told, whole=report.whole)
         await feed.record(connection, "cycle.ended", lane.account.name, told)
     log.info("cycle.ended", **told)
@@ -165,6 +131,9 @@ class _Pass:
         await self._rest(list(resting.values()))
         for place, head, change in to_read:
             await self._read(place, head, change)
+        for place in whole:
+            if place.lacks_history and place.memory.readable:
+                await self._deepen(place)
 
     async def _gate(self, places_: list[Place]) -> dict[ChannelId, Head]:
         numbers = [place.channel for place in places_]
@@ -263,6 +232,18 @@ class _Pass:
             await scan.give_up()
         self._report.verdicts[verdict] += 1
         self._report.tally.add(scan.tally)
+
+    async def _deepen(self, place: Place) -> None:
+        """Read on in the history of a channel that is mirrored in full; the next cycle goes on where this one ends."""
+        tally = Tally()
+        try:
+            await read_history(self._hand, place, tally)
+        except FINAL:
+            raise
+        except PlatformError as problem:
+            self._report.troubles.append(f"{place.title}: {problem}")
+            log.warning("history.unfinished", **self._named(place), problem=str(problem))
+        self._report.tally.add(tally)
 
     async def _lose(self, place: Place, problem: ChannelGone) -> None:
         log.warning("channel.lost", **self._named(place), problem=str(problem))

@@ -15,7 +15,9 @@ import structlog
 from tidegate.clock import Clock
 from tidegate.errors import NotOurs, PlatformError, TidegateError
 from tidegate.lanes import Lane
-from tidegate.mirror.cycle import CycleHabits, Report, run_cycle
+from tidegate.mirror.cycle import CycleHabits, run_cycle
+from tidegate.mirror.indexing import work_off
+from tidegate.mirror.report import Report
 from tidegate.port import ChannelId
 from tidegate.store import cycles
 from tidegate.store.database import Database
@@ -174,13 +176,18 @@ class Rounds:
             desk.hint(None)
 
     async def _fulfil(self, lane: Lane, wish: Wish) -> None:
-        """One cycle; whoever asked for it hears how it went, and a failure goes on to whoever serves the account."""
+        """One cycle, and the archives it left waiting; whoever asked hears how it went.
+
+        A failure goes on to whoever serves the account.
+        """
         if not wish:
             return
         account, only = lane.account.id, None if wish.whole else wish.channels
         since = self._counted.get(account, self._started_at)
         try:
             report = await run_cycle(lane, self._database, self._clock, self._habits, only=only, since=since)
+            await work_off(lane, self._database, self._habits.retries, cycle=report.cycle)
+            await lane.write_ledger()
         except NotOurs:
             wish.cancel()  # a command stays with its account: whoever serves it next takes it up again
             raise

@@ -75,6 +75,14 @@ async def bury(connection: Connection, key: int, gone: Collection[MessageId]) ->
     return [MessageId(row["id"]) for row in rows]
 
 
+async def between(connection: Connection, key: int, low: int, high: int) -> list[MessageId]:
+    """The messages of a channel that are stored in a stretch, both ends included, and not marked as deleted."""
+    rows = await connection.fetch(
+        "SELECT id FROM messages WHERE channel = $1 AND id BETWEEN $2 AND $3 AND deleted_at IS NULL", key, low, high
+    )
+    return [MessageId(row["id"]) for row in rows]
+
+
 async def count(connection: Connection, key: int) -> int:
     """How many messages of a channel are stored and not deleted."""
     number: int = await connection.fetchval(

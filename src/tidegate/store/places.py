@@ -24,7 +24,10 @@ _MEMORY = "last_scanned_at, last_scan_found_archives, consecutive_empty_scans, w
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A channel (topic 0) or a selected topic of one, and what is remembered of it. *key* is our number of it."""
+    """A channel (topic 0) or a selected topic of one, and what is remembered of it. *key* is our number of it.
+
+    It *lacks_history* when it is mirrored in full and not all of its messages are covered yet.
+    """
 
     key: int
     channel: ChannelId
@@ -34,6 +37,7 @@ class Place:
     protected: bool
     by_topic: bool
     turn_offset: int
+    lacks_history: bool
     memory: ScanMemory
 
     @property
@@ -63,7 +67,12 @@ class Memory:
 # One query for everything the account reads, whatever its number of channels and topics.
 _LOAD = f"""
     SELECT c.id AS key, c.number AS channel, c.title, p.topic, c.forum, c.protected, c.by_topic, p.turn_offset,
-        {_MEMORY}, c.state <> 'unreadable' AS readable, clock_now() AS now
+        {_MEMORY}, c.state <> 'unreadable' AS readable, clock_now() AS now,
+        c.in_full AND p.topic = 0 AND NOT c.by_topic AND NOT EXISTS (
+            SELECT FROM coverage h
+            WHERE h.channel = c.id AND h.topic = 0 AND h.kind = 'messages'
+              AND h.spans @> int8range(0, p.newest_seen, '[]')
+        ) AS lacks_history
     FROM channels c JOIN places p ON p.channel = c.id
     WHERE c.reader = $1 AND c.enabled AND ($2::bigint[] IS NULL OR c.number = ANY($2))
       AND (p.topic = 0 OR (p.selected AND c.by_topic AND p.gone_at IS NULL))
@@ -80,7 +89,7 @@ async def load(
     assert row is not None
     found = await connection.fetch(_LOAD, account, chosen)
     failed = await failures.of_reader(connection, account, only=chosen)
-    due, awake = _count(failed, habits, row["now"])
+    due, awake = count_failures(failed, habits, row["now"])
 
     def counted(place: Place) -> Place:
         at = (place.key, place.topic)
@@ -93,10 +102,10 @@ async def pending(
     connection: Connection, account: AccountId, habits: RetryHabits, now: datetime
 ) -> Counter[tuple[int, int]]:
     """How many failures of each place may still succeed by themselves, by channel key and topic."""
-    return _count(await failures.of_reader(connection, account), habits, now)[1]
+    return count_failures(await failures.of_reader(connection, account), habits, now)[1]
 
 
-def _count(
+def count_failures(
     failed: list[Failed], habits: RetryHabits, now: datetime
 ) -> tuple[Counter[tuple[int, int]], Counter[tuple[int, int]]]:
     """The failures that are due, and those that may still succeed; those of a whole channel are all of its topics'."""
@@ -210,6 +219,14 @@ async def shown(connection: Connection, key: int) -> list[asyncpg.Record]:
     return rows
 
 
+async def newest_seen(connection: Connection, key: int) -> int:
+    """The newest message of any kind that was seen in a channel."""
+    newest: int | None = await connection.fetchval(
+        "SELECT newest_seen FROM places WHERE channel = $1 AND topic = 0", key
+    )
+    return newest or 0
+
+
 def memory_of(row: asyncpg.Record) -> ScanMemory:
     """The memory in a row of ``shown``."""
     return ScanMemory(**{name.strip(): row[name.strip()] for name in _MEMORY.split(",")})
@@ -225,5 +242,6 @@ def _place(row: asyncpg.Record) -> Place:
         protected=row["protected"],
         by_topic=row["by_topic"],
         turn_offset=row["turn_offset"],
+        lacks_history=row["lacks_history"],
         memory=replace(memory_of(row), readable=row["readable"]),
     )

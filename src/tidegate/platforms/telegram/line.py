@@ -165,25 +165,32 @@ class Line(TelegramClient):  # type: ignore[misc]  # Telethon is untyped
         return hand_over
 
     async def _reach(self, centre: int) -> MTProtoSender:
-        place = await self._get_dc(centre)
         sender = MTProtoSender(None, loggers=self._log, retries=0, delay=0, auto_reconnect=False)
-        await sender.connect(
-            self._connection(
-                place.ip_address,
-                place.port,
-                place.id,
-                loggers=self._log,
-                proxy=self._proxy,
-                local_addr=self._local_addr,
-            )
+        try:
+            await self._introduce(sender, centre)
+        except BaseException:
+            await sender.disconnect()
+            raise
+        return sender
+
+    async def _introduce(self, sender: MTProtoSender, centre: int) -> None:
+        """Connect to another data centre and have it know who we are."""
+        place = await self._get_dc(centre)
+        connection = self._connection(
+            place.ip_address,
+            place.port,
+            place.id,
+            loggers=self._log,
+            proxy=self._proxy,
+            local_addr=self._local_addr,
         )
+        await sender.connect(connection)
         sender.disconnected.add_done_callback(lambda lost: lost.cancelled() or lost.exception())  # the reads tell it
         exported = await self.ask_to_connect(functions.auth.ExportAuthorizationRequest(centre))
         greeting = copy(self._init_request)
         greeting.query = functions.auth.ImportAuthorizationRequest(id=exported.id, bytes=exported.bytes)
         self._note_connect(method_of(greeting))
         await sender.send(functions.InvokeWithLayerRequest(LAYER, greeting))
-        return sender
 
     async def _disconnect_coro(self) -> None:
         for sender in self._branches.values():

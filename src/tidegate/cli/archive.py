@@ -1,0 +1,138 @@
+"""``tidegate archive``: archives and failures."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Any
+
+import typer
+
+from tidegate.cli import shell
+from tidegate.errors import BadInput, NothingToDo
+from tidegate.rules.retrying import FailureReason
+
+app = typer.Typer(help="Archives: what was found, what is inside, and what failed.", no_args_is_help=True)
+
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
+
+
+@app.command("list")
+def list_(
+    state: Annotated[list[str] | None, typer.Option(help="Only those in this state; may be given often.")] = None,
+    channel: Annotated[str | None, typer.Option(help="Only those of this channel: its title or number.")] = None,
+    limit: Annotated[int, typer.Option(min=1, metavar="N", help="The newest so many.")] = 200,
+    *,
+    json: Json = False,
+) -> None:
+    """List archives, newest first: their state, and of those that failed why and when they are tried again."""
+    shell.run(_list(state or [], channel, limit, as_json=json))
+
+
+async def _list(states: list[str], named: str | None, limit: int, *, as_json: bool) -> None:
+    from tidegate.store import archive_list, channels
+
+    if unknown := set(states) - set(archive_list.STATES):
+        raise BadInput(f"There is no state {', '.join(sorted(unknown))}; there are {', '.join(archive_list.STATES)}.")
+    async with shell.house() as house, house.database.connection() as connection:
+        key = None if named is None else (await channels.find(connection, named)).key
+        found = await archive_list.listing(connection, states=states, channel=key, most=limit)
+    rows = [_row(one) for one in found]
+    if as_json:
+        shell.print_json(rows)
+        return
+    columns = ["id", "name", "title", "parts", "size", "state", "reason", "attempts", "next_try_at", "contents"]
+    empty = "There is no such archive. Cycles find them: tidegate cycle ACCOUNT"
+    shell.print_table(
+        [*columns, "flags"],
+        ([*(row[column] for column in columns), ", ".join(row["flags"])] for row in rows),
+        empty=empty,
+    )
+
+
+def _row(found: dict[str, Any]) -> dict[str, Any]:
+    """An archive as scripts read it."""
+    names = ["id", "name", "channel", "title", "topic", "kind", "parts", "size", "state", "reason", "attempts"]
+    return {
+        **{name: found[name] for name in names},
+        "next_try_at": _instant(found["next_try_at"]),
+        "contents": found["contents"],
+        "flags": found["flags"],
+        "missing": found["lost"],
+        "waits_for": _waits_for(found),
+    }
+
+
+def _waits_for(found: dict[str, Any]) -> str | None:
+    """What a waiting archive waits for, which is not always this release's to do."""
+    from tidegate.mirror.indexing import WORKABLE
+
+    if found["state"] != "waiting":
+        return None
+    if found["indexed_at"] is not None:
+        return "its delivery, which this release does not do yet"
+    if found["kind"] not in {kind.value for kind in WORKABLE}:
+        return "its download, without which its contents cannot be listed; this release does not do that yet"
+    return "its turn after the next cycle"
+
+
+@app.command()
+def show(archive: Annotated[int, typer.Argument(metavar="ID", help="Its number.")], *, json: Json = False) -> None:
+    """Show one archive: its parts, what is inside, and why it failed."""
+    shell.run(_show(archive, as_json=json))
+
+
+async def _show(archive: int, *, as_json: bool) -> None:
+    from tidegate.store import archive_list
+
+    async with shell.house() as house, house.database.connection() as connection:
+        found = await archive_list.show(connection, archive)
+    parts = [{**part, "at": _instant(part["at"])} for part in found["files_of"]]
+    shown = {**_row(found), "detail": _sentence(found), "files": parts, "inside": found["inside"]}
+    if as_json:
+        shell.print_json(shown)
+        return
+    inside = shown.pop("inside")
+    files = shown.pop("files")
+    shell.print_table(["what", "value"], ((key.replace("_", " "), value) for key, value in shown.items()), empty="")
+    shell.print_table(["part", "size", "message"], ([p["name"], p["size"], p["message"]] for p in files), empty="")
+    empty = "Nothing is known of what is inside."
+    shell.print_table(["inside", "size"], ([one["path"], one["size"]] for one in inside), empty=empty)
+
+
+def _sentence(found: dict[str, Any]) -> str | None:
+    if found["reason"] is None:
+        return None
+    return found["detail"] or FailureReason(found["reason"]).sentence
+
+
+@app.command()
+def retry(
+    archive: Annotated[int | None, typer.Argument(metavar="[ID]", help="The number of a failed archive.")] = None,
+    *,
+    everything: Annotated[bool, typer.Option("--all", help="All that failed.")] = False,
+    reason: Annotated[FailureReason | None, typer.Option(help="With --all: only those that failed for this.")] = None,
+    json: Json = False,
+) -> None:
+    """Have failed archives tried again in the very next cycle, also those that were given up."""
+    shell.run(_retry(archive, reason, everything=everything, as_json=json))
+
+
+async def _retry(archive: int | None, reason: FailureReason | None, *, everything: bool, as_json: bool) -> None:
+    from tidegate.store import archive_list
+
+    if (archive is None) is not everything or (reason is not None and not everything):
+        raise BadInput("Name one archive by its number, or give --all, to which --reason may be added.")
+    async with shell.house() as house, house.database.transaction() as connection:
+        known = None if archive is None else await archive_list.show(connection, archive)
+        asked = await archive_list.ask_again(connection, None if archive is None else [archive], reason)
+    if not asked:
+        why = f"Archive {archive} has not failed: it is {known['state']}." if known else "No such archive has failed."
+        raise NothingToDo(why)
+    if as_json:
+        shell.print_json({"asked": asked})
+    else:
+        shell.say(f"{len(asked)} tried again in the next cycle; now: tidegate cycle ACCOUNT")
+
+
+def _instant(at: datetime | None) -> str | None:
+    return None if at is None else at.isoformat()

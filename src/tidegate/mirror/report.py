@@ -1,0 +1,48 @@
+"""What a cycle did, for whoever asked for it, the feed and the record."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from tidegate.mirror.intake import Tally
+from tidegate.rules.scanning import Verdict
+
+
+@dataclass(slots=True)
+class Report:
+    """What a cycle did, as ``tidegate cycle`` prints it."""
+
+    account: str
+    cycle: int
+    whole: bool
+    verdicts: Counter[Verdict] = field(default_factory=Counter)
+    gated: int = 0
+    changed: int = 0
+    failures_retried: int = 0
+    troubles: list[str] = field(default_factory=list)
+    tally: Tally = field(default_factory=Tally)
+    seconds: float = 0.0
+    calls: Mapping[str, int] = field(default_factory=dict)
+    connect_calls: int = 0
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "account": self.account,
+            "cycle": self.cycle,
+            "whole": self.whole,
+            "calls": dict(self.calls),
+            "calls_total": sum(self.calls.values()),
+            "connect_calls": self.connect_calls,
+            "verdicts": {verdict.key: count for verdict, count in self.verdicts.items() if count},
+            "gated": self.gated,
+            "changed": self.changed,
+            "messages": self.tally.messages,
+            "archives_found": self.tally.archives,
+            "files_found": self.tally.files,
+            "failures_retried": self.failures_retried,
+            "troubles": self.troubles,
+            "seconds": round(self.seconds, 3),
+        }

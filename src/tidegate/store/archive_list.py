@@ -1,0 +1,104 @@
+"""Archives as operators see them: listed, looked into, and asked for again."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any
+
+from tidegate.errors import BadInput
+from tidegate.rules.retrying import Failure, FailureReason, ask_by_hand
+from tidegate.store import feed
+from tidegate.store.database import Connection
+
+_LISTED = """
+    SELECT a.id, a.name, c.number AS channel, c.title, a.topic, a.kind, a.state, a.flags, a.lost, a.found_at,
+        a.indexed_at, f.reason, coalesce(f.attempts, 0) AS attempts,
+        CASE WHEN a.state = 'failed' THEN f.next_try_at END AS next_try_at, f.detail,
+        (SELECT count(*) FROM archive_contents i WHERE i.archive = a.id) AS contents, p.parts, p.size, p.message
+    FROM archives a
+    JOIN channels c ON c.id = a.channel
+    LEFT JOIN failures f ON f.archive = a.id
+    CROSS JOIN LATERAL (
+        SELECT count(*) AS parts, coalesce(sum(size), 0)::bigint AS size, min(message) AS message
+        FROM archive_parts WHERE archive = a.id AND NOT spare
+    ) AS p
+"""
+
+STATES = ("collecting", "waiting", "working", "filed", "failed", "given_up", "incomplete", "gone")
+
+
+async def listing(
+    connection: Connection, *, states: Collection[str] = (), channel: int | None = None, most: int
+) -> list[dict[str, Any]]:
+    """The newest archives, those of some *states* or of one channel (our number of it) where that is asked for."""
+    rows = await connection.fetch(
+        f"""{_LISTED}
+        WHERE (cardinality($1::text[]) = 0 OR a.state = ANY($1)) AND ($2::bigint IS NULL OR a.channel = $2)
+        ORDER BY a.id DESC LIMIT $3
+        """,
+        list(states), channel, most,
+    )  # fmt: skip
+    return [dict(row) for row in rows]
+
+
+async def show(connection: Connection, archive: int) -> dict[str, Any]:
+    """One archive with its parts in order of their numbers, and the files inside."""
+    row = await connection.fetchrow(f"{_LISTED} WHERE a.id = $1", archive)
+    if row is None:
+        raise BadInput(f"There is no archive {archive}. See them with: tidegate archive list")
+    parts = await connection.fetch(
+        "SELECT name, size, message, at FROM archive_parts WHERE archive = $1 AND NOT spare ORDER BY number", archive
+    )
+    files = await connection.fetch(
+        "SELECT path, size, encrypted FROM archive_contents WHERE archive = $1 ORDER BY number", archive
+    )
+    return {**row, "files_of": [dict(part) for part in parts], "inside": [dict(file) for file in files]}
+
+
+async def ask_again(
+    connection: Connection, archives: Collection[int] | None = None, reason: FailureReason | None = None
+) -> list[int]:
+    """A person wants failed archives tried in the very next cycle: those given, or all, of one reason or of any.
+
+    Returns those that were asked for. One whose source is gone cannot be. No watermark moves (S-36).
+    """
+    rows = await connection.fetch(
+        """
+        SELECT f.*, clock_now() AS now
+        FROM failures f JOIN archives a ON a.id = f.archive
+        WHERE a.state IN ('failed', 'given_up') AND f.reason <> 'source_gone'
+          AND ($1::bigint[] IS NULL OR f.archive = ANY($1)) AND ($2::text IS NULL OR f.reason = $2)
+        ORDER BY f.archive
+        FOR UPDATE
+        """,
+        None if archives is None else list(archives), None if reason is None else reason.value,
+    )  # fmt: skip
+    asked = {row["archive"]: ask_by_hand(_failure(row), row["now"]) for row in rows}
+    if not asked:
+        return []
+    await connection.execute(
+        """
+        UPDATE failures f SET attempts = w.attempts, next_try_at = w.next_try_at, by_hand = w.by_hand
+        FROM unnest($1::bigint[], $2::integer[], $3::timestamptz[], $4::boolean[])
+            AS w (archive, attempts, next_try_at, by_hand)
+        WHERE f.archive = w.archive
+        """,
+        list(asked), [one.attempts for one in asked.values()], [one.next_try_at for one in asked.values()],
+        [one.by_hand for one in asked.values()],
+    )  # fmt: skip
+    await connection.execute(
+        "UPDATE archives SET state = 'failed' WHERE id = ANY($1) AND state = 'given_up'", list(asked)
+    )
+    await feed.record(connection, "failures.asked", reason.value if reason else "all", {"archives": list(asked)})
+    return list(asked)
+
+
+def _failure(row: Any) -> Failure:
+    return Failure(
+        message=row["message"],
+        reason=FailureReason(row["reason"]),
+        attempts=row["attempts"],
+        next_try_at=row["next_try_at"],
+        size=row["size"],
+        by_hand=row["by_hand"],
+    )

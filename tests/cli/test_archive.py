@@ -1,0 +1,98 @@
+"""``tidegate archive`` and ``tidegate search`` as a script and as a person see them."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+
+from tests.cli.program import tidegate
+from tests.store.test_contents import AT, keep, reader, take, waiting
+from tidegate.rules.retrying import Failure, FailureReason
+from tidegate.store import contents
+from tidegate.store.database import Database
+from tidegate.words import AccountId
+
+__all__ = ["reader"]  # a fixture
+
+
+async def run(database: Database, home: Path, *arguments: str) -> tuple[int, str, str]:
+    done = await asyncio.to_thread(tidegate, *arguments, home=home, DATABASE_URL=database.address.url)
+    return done.returncode, done.stdout, done.stderr
+
+
+async def some_archives(database: Database, account: AccountId) -> tuple[int, int]:
+    """One that is filed, one that was given up, and one of a format that waits."""
+    await waiting(database, "good.zip", "bad.zip", "later.7z")
+    good = await take(database, account)
+    await keep(database, good, "tower/gate.stl", "tower/wall.stl")
+    bad = await take(database, account)
+    async with database.transaction() as connection:
+        failure = Failure(2, FailureReason.DOWNLOAD, 5, AT, size=1_000)
+        await contents.fail(connection, bad, failure, "It did not arrive.", given_up=True)
+    return good.archive, bad.archive
+
+
+async def test_a_script_gets_the_contracts_shape(database: Database, tmp_path: Path, reader: AccountId) -> None:
+    """Every field of the contract, newest first; what keeps waiting says for what."""
+    good, bad = await some_archives(database, reader)
+    code, out, err = await run(database, tmp_path, "archive", "list", "--json")
+    assert (code, err) == (0, "")
+    later, failed, filed = json.loads(out)
+    asked_for = {
+        "id", "name", "channel", "topic", "parts", "size", "state", "reason", "attempts", "next_try_at", "contents",
+        "flags",
+    }  # fmt: skip
+    assert asked_for <= filed.keys()
+    assert (filed["id"], filed["name"], filed["state"], filed["contents"]) == (good, "good.zip", "filed", 2)
+    assert (failed["id"], failed["state"], failed["reason"], failed["attempts"]) == (bad, "given_up", "download", 5)
+    assert (later["state"], "download" in later["waits_for"]) == ("waiting", True)
+    _, out, _ = await run(database, tmp_path, "archive", "list", "--state", "filed", "--channel", "Models", "--json")
+    assert [one["id"] for one in json.loads(out)] == [good]
+    _, out, _ = await run(database, tmp_path, "archive", "show", str(good), "--json")
+    assert [one["path"] for one in json.loads(out)["inside"]] == ["tower/gate.stl", "tower/wall.stl"]
+    _, out, _ = await run(database, tmp_path, "archive", "show", str(bad))
+    assert "It did not arrive." in out
+
+
+async def test_a_given_up_archive_is_asked_for_again(database: Database, tmp_path: Path, reader: AccountId) -> None:
+    """S-36: by number or all of a reason; a second kind of answer says that there was nothing to ask for."""
+    good, bad = await some_archives(database, reader)
+    code, out, _ = await run(database, tmp_path, "archive", "retry", str(bad), "--json")
+    assert (code, json.loads(out)) == (0, {"asked": [bad]})
+    code, _, err = await run(database, tmp_path, "archive", "retry", str(good))
+    assert (code, err) == (3, f"Archive {good} has not failed: it is filed.\n")
+    code, _, err = await run(database, tmp_path, "archive", "retry", "--all", "--reason", "copy")
+    assert (code, err) == (3, "No such archive has failed.\n")
+    code, _, err = await run(database, tmp_path, "archive", "retry", "--all", "--reason", "download")
+    assert (code, err.startswith("1 tried again")) == (0, True)
+
+
+async def test_bad_input_is_a_sentence(database: Database, tmp_path: Path) -> None:
+    """Law 12: exit code 2, what was wrong and what to do."""
+    for arguments, sentence in [
+        (("archive", "show", "77"), "There is no archive 77."),
+        (("archive", "retry"), "Name one archive"),
+        (("archive", "retry", "1", "--all"), "Name one archive"),
+        (("archive", "retry", "1", "--reason", "copy"), "Name one archive"),
+        (("archive", "list", "--state", "lost"), "There is no state lost"),
+        (("search", "..."), "There is no word"),
+        (("search", "x", "--channel", "Nowhere"), "There is no channel"),
+    ]:
+        code, out, err = await run(database, tmp_path, *arguments)
+        assert (code, out, err.startswith(sentence)) == (2, "", True), (arguments, err)
+
+
+async def test_a_file_is_found_from_the_command_line(database: Database, tmp_path: Path, reader: AccountId) -> None:
+    """The contract's shape for scripts; for people a table, or a sentence when there is nothing."""
+    good, _ = await some_archives(database, reader)
+    code, out, _ = await run(database, tmp_path, "search", "gate", "tower", "--json")
+    told = json.loads(out)
+    assert (code, told["query"], told["more"]) == (0, "gate tower", False)
+    [found] = told["results"]
+    assert {"kind", "channel", "id", "at", "author", "text"} <= found.keys()
+    assert (found["kind"], found["text"], found["archive"]) == ("file", "tower/gate.stl", good)
+    _, out, _ = await run(database, tmp_path, "search", "gate")
+    assert "tower/gate.stl" in out
+    code, out, err = await run(database, tmp_path, "search", "dragon")
+    assert (code, out, err) == (0, "", 'Nothing has all words of "dragon".\n')

@@ -1,0 +1,156 @@
+"""What is inside archives in the store: kept, found by its words, and asked for again."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from tidegate.errors import BadInput
+from tidegate.port import Channel, ChannelId, Message, MessageId
+from tidegate.rules.archives import Part as SetPart
+from tidegate.rules.archives import place_part
+from tidegate.rules.naming import Kind
+from tidegate.rules.retrying import Failure, FailureReason
+from tidegate.store import accounts, archive_list, archives, channels, contents, failures, messages
+from tidegate.store.archives import KeptSet
+from tidegate.store.channels import Wishes
+from tidegate.store.contents import Row, Taken
+from tidegate.store.database import Database
+from tidegate.store.search import Found, search
+from tidegate.words import AccountId, Platform, Standing
+
+AT = datetime(2026, 3, 1, 9, tzinfo=UTC)
+
+
+@pytest.fixture
+async def reader(database: Database) -> AccountId:
+    """An account that reads one enabled channel."""
+    async with database.transaction() as connection:
+        account = await accounts.add(connection, "reader", Platform.TELEGRAM, Standing.NORMAL, loopback=None)
+        await channels.see(connection, Platform.TELEGRAM, account, [Channel(ChannelId(7), "Models")])
+        await channels.enable(connection, await channels.find(connection, "Models"), Wishes())
+        await channels.claim_readers(connection, account)
+    return account
+
+
+async def waiting(database: Database, *names: str) -> None:
+    """Archives of one file each that wait to be worked on, posted a minute apart."""
+    async with database.transaction() as connection:
+        key = (await channels.find(connection, "Models")).key
+        for number, name in enumerate(names, start=1):
+            at = AT + timedelta(minutes=number)
+            [one] = place_part([], SetPart(number, 100 + number, name, 1_000, at, at, sender="Ada"))
+            await archives.save(connection, key, [KeptSet(None, 0, "collecting", one)])
+        await connection.execute("UPDATE archives SET state = 'waiting'")
+
+
+async def take(database: Database, reader: AccountId) -> Taken:
+    async with database.transaction() as connection:
+        taken = await contents.take(connection, reader, [Kind.ZIP])
+    assert taken is not None
+    return taken
+
+
+async def keep(database: Database, taken: Taken, *paths: str) -> bool:
+    async with database.transaction() as connection:
+        return await contents.keep(connection, taken, [Row(path, 5, encrypted=False) for path in paths], [])
+
+
+async def find(database: Database, query: str, most: int = 10) -> tuple[list[Found], bool]:
+    async with database.connection() as connection:
+        return await search(connection, query, most=most)
+
+
+async def test_sets_are_taken_one_at_a_time(database: Database, reader: AccountId) -> None:
+    """The oldest first, each once; what nobody asked for stays where it is."""
+    await waiting(database, "a.zip", "b.rar", "c.zip")
+    assert [(await take(database, reader)).name for _ in range(2)] == ["a.zip", "c.zip"]
+    async with database.transaction() as connection:
+        assert await contents.take(connection, reader, [Kind.ZIP]) is None
+        assert await contents.put_back(connection, reader) == 2
+    assert (await take(database, reader)).name == "a.zip"
+
+
+async def test_only_what_is_in_hand_is_ended(database: Database, reader: AccountId) -> None:
+    """Law 9: contents and failure name the state they expect; whoever comes second changes nothing."""
+    await waiting(database, "a.zip")
+    taken = await take(database, reader)
+    assert await keep(database, taken, "first.stl")
+    assert not await keep(database, taken, "second.stl")
+    failure = Failure(1, FailureReason.DOWNLOAD, 1, AT)
+    async with database.transaction() as connection:
+        assert not await contents.fail(connection, taken, failure, "", given_up=False)
+        shown = await archive_list.show(connection, taken.archive)
+    assert (shown["state"], [one["path"] for one in shown["inside"]]) == ("filed", ["first.stl"])
+    assert await database.pool.fetchval("SELECT count(*) FROM failures") == 0
+    assert await database.pool.fetchval("SELECT count(*) FROM events WHERE kind LIKE 'archive.%'") == 1
+
+
+async def test_a_file_is_found_by_the_words_of_its_path(database: Database, reader: AccountId) -> None:
+    """Any part of a name between dots, dashes and underscores, from its beginning on, in any case and any script."""
+    await waiting(database, "set.zip")
+    await keep(database, await take(database, reader), "Red_Dragon-v2/left.wing.STL", "замок/башня.stl")
+    for query in ("dragon", "DRAG", "wing stl", "red_dragon", "left.wing.stl", "v2/left", "башня", "замок stl"):
+        found, more = await find(database, query)
+        assert (len(found), more) == (1, False), query
+        assert (found[0].kind, found[0].archive_name, found[0].channel, found[0].id) == ("file", "set.zip", 7, 1)
+    for query in ("ragon", "dragon tower", "bash"):
+        assert await find(database, query) == ([], False), query
+
+
+async def test_messages_and_files_are_found_together(database: Database, reader: AccountId) -> None:
+    """Newest first over both; a deleted message is not shown, and what lies beyond the limit is announced."""
+    await waiting(database, "set.zip")
+    await keep(database, await take(database, reader), "tower.stl")
+    said = [
+        Message(MessageId(number), AT + timedelta(days=number), "Bob", f"tower {number}") for number in range(10, 14)
+    ]
+    async with database.transaction() as connection:
+        key = (await channels.find(connection, "Models")).key
+        await messages.store(connection, key, said)
+        await messages.bury(connection, key, [MessageId(12)])
+    found, more = await find(database, "tower")
+    assert [(one.kind, one.id) for one in found] == [("message", 13), ("message", 11), ("message", 10), ("file", 1)]
+    assert not more
+    found, more = await find(database, "tower", most=2)
+    assert ([one.id for one in found], more) == ([13, 11], True)
+
+
+@pytest.mark.parametrize("query", ["", "  ", "...", "'", "!&|()", "\x00"])
+async def test_a_search_without_words_is_a_sentence(database: Database, query: str) -> None:
+    """Law 12: signs alone find nothing and break nothing."""
+    with pytest.raises(BadInput, match="no word"):
+        await find(database, query)
+
+
+@pytest.mark.parametrize("query", ["o'hara", "a & b", "x:*", "\\", "a\\'b", "50%", "<->", "c++ $1"])
+async def test_signs_in_a_query_are_no_operators(database: Database, query: str) -> None:
+    """Whatever a person types is taken as words."""
+    try:
+        assert await find(database, query) == ([], False)
+    except BadInput:
+        assert not any(letter.isalnum() for letter in query)
+
+
+async def test_failures_are_asked_for_by_hand(database: Database, reader: AccountId) -> None:
+    """S-36, S-38: one, all or those of a reason are due now with all their tries again; others stay as they are."""
+    await waiting(database, "a.zip", "b.zip", "c.zip", "d.zip")
+    reasons = [FailureReason.DOWNLOAD, FailureReason.SIZE_LIMIT, FailureReason.SIZE_LIMIT, FailureReason.SOURCE_GONE]
+    numbers = []
+    for number, reason in enumerate(reasons, start=1):
+        taken = await take(database, reader)
+        numbers.append(taken.archive)
+        async with database.transaction() as connection:
+            failure = Failure(number, reason, 5, AT + timedelta(days=7))
+            await contents.fail(connection, taken, failure, "It did not work.", given_up=True)
+    async with database.transaction() as connection:
+        assert await archive_list.ask_again(connection, reason=FailureReason.SIZE_LIMIT) == numbers[1:3]
+        open_ones = await failures.of_reader(connection, reader)
+    assert [one.failure.by_hand for one in open_ones] == [False, True, True]
+    assert [one.failure.attempts for one in open_ones] == [5, 0, 0]
+    async with database.transaction() as connection:
+        assert await archive_list.ask_again(connection, [numbers[0]]) == numbers[:1]
+        assert await archive_list.ask_again(connection, [numbers[3]]) == []
+        listed = await archive_list.listing(connection, most=10)
+    assert [row["state"] for row in listed] == ["gone", "failed", "failed", "failed"]

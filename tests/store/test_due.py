@@ -1,0 +1,186 @@
+"""Which places are due, asked in one query: it answers as the rules do."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, replace
+from datetime import timedelta
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.held import NOON, holding
+from tidegate.clock import HeldClock
+from tidegate.rules.retrying import FailureReason, RetryHabits
+from tidegate.rules.scanning import SKIPS, ScanHabits, Verdict, decide_scan
+from tidegate.store import accounts, places
+from tidegate.store.database import Connection, Database
+from tidegate.store.due import due
+from tidegate.words import AccountId, Platform, Standing
+
+MINUTE = timedelta(minutes=1)
+SCANS = ScanHabits()
+RETRIES = RetryHabits()
+_numbers = itertools.count(1)
+
+
+@dataclass(frozen=True)
+class Kept:
+    """A row of a place, and of the failure in it if it has one."""
+
+    topic: int
+    scanned: timedelta | None
+    found: bool
+    empty: int
+    offset: int
+    asked: bool
+    selected: bool
+    gone: bool
+    failure: tuple[FailureReason, int, timedelta, bool, str] | None
+
+
+ages = st.timedeltas(-10 * MINUTE, 10 * MINUTE) | st.sampled_from([timedelta(), 5 * MINUTE, 60 * MINUTE])
+failing = st.tuples(
+    st.sampled_from(FailureReason),
+    st.integers(1, 6),
+    st.timedeltas(-120 * MINUTE, 120 * MINUTE),
+    st.booleans(),
+    st.sampled_from(["failed", "given_up", "waiting"]),
+)
+kept = st.builds(
+    Kept,
+    topic=st.integers(0, 20),
+    scanned=st.none() | ages,
+    found=st.booleans(),
+    empty=st.sampled_from([0, 4, 5, 47]),
+    offset=st.integers(0, 9),
+    asked=st.sampled_from([False, False, True]),
+    selected=st.booleans(),
+    gone=st.sampled_from([False, False, True]),
+    failure=st.none() | failing,
+)
+habits = st.builds(
+    ScanHabits,
+    fresh_for=st.sampled_from([timedelta(), 5 * MINUTE, timedelta(days=2)]),
+    cold_after_empty_scans=st.integers(1, 6),
+    cold_every_nth_cycle=st.integers(1, 6),
+)
+
+
+@pytest.fixture
+async def clock(database: Database) -> AsyncIterator[HeldClock]:
+    async with holding(database) as held:
+        yield held
+
+
+async def an_account(connection: Connection, cycle: int = 0) -> AccountId:
+    name = f"reader {next(_numbers)}"
+    await accounts.add(connection, name, Platform.TELEGRAM, Standing.NORMAL, loopback=None)
+    account = (await accounts.find(connection, name)).account.id
+    await connection.execute("UPDATE accounts SET cycle = $2 WHERE id = $1", account, cycle)
+    return account
+
+
+async def a_channel(connection: Connection, reader: AccountId, rows: list[Kept], state: str = "ok") -> int:
+    key: int = await connection.fetchval(
+        "INSERT INTO channels (platform, number, reader, enabled, by_topic, state) "
+        "VALUES ('telegram', $1, $2, true, true, $3) RETURNING id",
+        next(_numbers),
+        reader,
+        state,
+    )
+    for row in rows:
+        await connection.execute(
+            "INSERT INTO places (channel, topic, last_scanned_at, last_scan_found_archives, consecutive_empty_scans, "
+            "turn_offset, asked, selected, gone_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
+            key,
+            row.topic,
+            None if row.scanned is None else NOON - row.scanned,
+            row.found,
+            row.empty,
+            row.offset,
+            row.asked,
+            row.selected,
+            NOON if row.gone else None,
+        )
+        if row.failure is not None:
+            await a_failure(connection, key, row.topic, row.failure)
+    return key
+
+
+async def a_failure(
+    connection: Connection, key: int, topic: int, failure: tuple[FailureReason, int, timedelta, bool, str]
+) -> None:
+    reason, attempts, rests, by_hand, state = failure
+    await connection.execute(
+        """
+        WITH made AS (
+            INSERT INTO archives (channel, topic, kind, base, name, state)
+            VALUES ($1, $2, 'single', 'x', 'x.zip', $3) RETURNING id
+        )
+        INSERT INTO failures (archive, channel, topic, message, reason, attempts, next_try_at, by_hand)
+        SELECT id, $1, $2, 7, $4, $5, $6, $7 FROM made
+        """,
+        key, topic, state, reason.value, attempts, NOON + rests, by_hand,
+    )  # fmt: skip
+
+
+async def by_the_rule(connection: Connection, account: AccountId, scans: ScanHabits) -> dict[tuple[int, int], Verdict]:
+    """Every place loaded and judged one by one."""
+    memory = await places.load(connection, account, RETRIES)
+    judged = {
+        (place.key, place.topic): decide_scan(
+            place.memory, scans, now=memory.now, turn=memory.cycle + 1 + place.turn_offset
+        )
+        for place in memory.places
+    }
+    return {at: verdict for at, verdict in judged.items() if verdict not in SKIPS | {Verdict.UNREADABLE}}
+
+
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    rows=st.lists(kept, max_size=12, unique_by=lambda row: row.topic),
+    state=st.sampled_from(["ok", "ok", "unreadable", "no_history_permission"]),
+    cycle=st.integers(0, 20),
+    scans=habits,
+)
+async def test_the_query_and_the_rule_agree(
+    database: Database, clock: HeldClock, *, rows: list[Kept], state: str, cycle: int, scans: ScanHabits
+) -> None:
+    """Over any memory, failures and knobs the query finds what ``decide_scan`` would, with the same verdicts."""
+    async with database.transaction() as connection:
+        account = await an_account(connection, cycle)
+        await a_channel(connection, account, rows, state)
+        assert await due(connection, account, scans, RETRIES) == await by_the_rule(connection, account, scans)
+
+
+async def test_what_is_due_is_told_with_its_reason(database: Database, clock: HeldClock) -> None:
+    """S-01, S-02, S-04, S-05, S-07, S-08, S-12, S-73: each reason by itself, and nothing of another account's."""
+    failed = (FailureReason.DOWNLOAD, 1, timedelta(), False, "failed")
+    idle = Kept(1, 60 * MINUTE, found=False, empty=1, offset=1, asked=False, selected=True, gone=False, failure=None)
+    async with database.transaction() as connection:
+        account, other = await an_account(connection), await an_account(connection)
+        rows = [
+            replace(idle, topic=1, scanned=None),
+            replace(idle, topic=2, scanned=MINUTE),
+            replace(idle, topic=3, scanned=MINUTE, failure=failed),
+            replace(idle, topic=4, empty=5, offset=1),
+            replace(idle, topic=5, empty=5, offset=4),
+            replace(idle, topic=6, scanned=MINUTE, asked=True),
+            replace(idle, topic=7, scanned=-60 * MINUTE),
+            replace(idle, topic=8, scanned=5 * MINUTE),
+            replace(idle, topic=9, scanned=5 * MINUTE - timedelta(microseconds=1)),
+        ]
+        key = await a_channel(connection, account, rows)
+        await a_channel(connection, other, [idle])
+        found = await due(connection, account, SCANS, RETRIES)
+    assert found == {
+        (key, 1): Verdict.FIRST,
+        (key, 3): Verdict.RETRY,
+        (key, 5): Verdict.GATE,
+        (key, 6): Verdict.ASKED,
+        (key, 7): Verdict.GATE,
+        (key, 8): Verdict.GATE,
+    }

@@ -1,0 +1,132 @@
+"""The mirror in a worker: commands that were left while nobody worked, and one owner at a time."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import SecretStr
+
+from tests.mirror.conftest import telegram, world  # noqa: F401 - fixtures of the mirror's own tests
+from tests.platforms.telegram.people import PHONE, Person, finding
+from tidegate.app import House, run_worker
+from tidegate.clock import SystemClock
+from tidegate.engine.asking import ask_owner
+from tidegate.loopback.telegram import TelegramServer, World
+from tidegate.mirroring import trade_of
+from tidegate.platforms.telegram import sign_in, telegram_opener
+from tidegate.settings import Settings
+from tidegate.store import accounts, channels, commands
+from tidegate.store.channels import Wishes
+from tidegate.store.database import Address, Database
+from tidegate.store.secrets import AccountVault, open_ring
+from tidegate.words import Account, Platform, Standing
+
+
+@dataclass
+class Office:
+    """A database with one signed-in account, and workers started in this process."""
+
+    address: Address
+    database: Database
+    telegram: TelegramServer
+    home: Path
+    account: Account
+
+    @asynccontextmanager
+    async def worker(self, name: str, every: timedelta | None) -> AsyncIterator[None]:
+        settings = Settings(
+            home=self.home,
+            database_url=SecretStr(self.address.url),
+            worker_name=name,
+            telegram_reads_per_second=1_000.0,
+            time_out=timedelta(seconds=3),
+        )
+        database, stop = await Database.open(self.address), asyncio.Event()
+        house = House(settings, database)
+        trade = await trade_of(house, every=every)
+        opener = telegram_opener(None, SystemClock(), find_loopback=finding(self.telegram))
+        trade = replace(trade, openers={Platform.TELEGRAM: opener})
+        task = asyncio.create_task(
+            run_worker(house, openers=trade.openers, work=trade.work, stop=stop, handlers=trade.handlers)
+        )
+        try:
+            yield
+        finally:
+            stop.set()
+            await asyncio.wait([task])
+            await database.close()
+            task.result()
+
+    async def ask(self, kind: str, **args: Any) -> Any:
+        answer = await ask_owner(self.database, self.account.id, kind, args, within=timedelta(seconds=30))
+        assert answer is not None
+        assert answer.error is None
+        return answer.result
+
+    async def cycles(self) -> list[dict[str, Any]]:
+        return [row["report"] for row in await self.database.pool.fetch("SELECT report FROM cycles ORDER BY id")]
+
+
+@pytest.fixture
+async def office(
+    address: Address,
+    database: Database,
+    telegram: TelegramServer,  # noqa: F811 - the fixture above
+    test_folder: Path,
+) -> Office:
+    """An account that sees the channel "News" and mirrors it."""
+    news = telegram.world.add_channel("News")
+    home = test_folder / "mirroring"
+    home.mkdir(exist_ok=True)
+    async with database.transaction() as connection:
+        await accounts.add(connection, "reader", Platform.TELEGRAM, Standing.NORMAL, loopback="http://127.0.0.1:1")
+        account = (await accounts.find(connection, "reader")).account
+    vault = AccountVault(database, await open_ring(database, home, None), account.id)
+    find = finding(telegram)
+    await sign_in(account, vault, lambda _: None, Person(telegram.world, PHONE), find_loopback=find)
+    made = Office(address, database, telegram, home, account)
+    async with made.worker("first", None):
+        assert await made.ask("sync") == {"channels": 1}
+    async with database.transaction() as connection:
+        await channels.enable(connection, await channels.find(connection, str(news.id)), Wishes())
+    return made
+
+
+async def test_a_command_left_while_nobody_worked_is_honoured(office: Office) -> None:
+    """S-62: the row waits for the next worker, and its answer is the report of the cycle made for it."""
+    async with office.database.transaction() as connection:
+        number = await commands.ask(connection, office.account.id, "cycle", {"channel": None})
+    async with office.worker("anna", None):
+        async with asyncio.timeout(20):
+            while (answer := await commands.answer_of(office.database.pool, number)) is None:
+                await asyncio.sleep(0.01)
+    assert answer.state == "done"
+    assert (answer.result["cycle"], answer.result["gated"]) == (1, 1)
+    assert len(await office.cycles()) == 1
+
+
+async def test_two_workers_make_one_accounts_cycles_in_turn(office: Office) -> None:
+    """S-59: one holds the account; the other makes no call for it, and goes on where it ended."""
+    async with office.worker("anna", None):
+        async with office.worker("ben", None):
+            reports = [await office.ask("cycle") for _ in range(3)]
+        assert len({row["owner"] for row in await office.database.pool.fetch("SELECT owner FROM accounts")}) == 1
+        reports.append(await office.ask("cycle"))
+    async with office.worker("carl", None):
+        reports.append(await office.ask("cycle"))
+    assert [report["cycle"] for report in reports] == [1, 2, 3, 4, 5]
+
+
+async def test_a_command_for_one_channel_is_asked_by_hand(office: Office, world: World) -> None:  # noqa: F811
+    """S-12: `cycle --channel` scans it whatever its memory says, and the wish survives in the database till then."""
+    async with office.worker("anna", None):
+        await office.ask("cycle")
+        report = await office.ask("cycle", channel="News")
+    assert (report["verdicts"], report["cycle"], report["whole"]) == ({"asked": 1}, 1, False)
