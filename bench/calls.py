@@ -92,7 +92,7 @@ async def _row(scene: Scene, active: int) -> dict[str, int]:
     chosen_true = _post(scene.server, scene.chosen, active)
     selected = await _checked(scene, BY_TOPIC, await scene.by_topic.cycle(HABITS))
     assert chosen_true <= await _found(scene.database, scene.chosen), "a selected topic lost a file"
-    await scene.by_topic.cycle(HABITS)  # what the search re-reads because an index may be slow is not the next row's
+    after = await _checked(scene, BY_TOPIC, await scene.by_topic.cycle(HABITS))  # an index may be slow: looked at again
     return {
         "active": active,
         "search_per_topic": searches,
@@ -101,6 +101,7 @@ async def _row(scene: Scene, active: int) -> dict[str, int]:
         "tidegate_restart": restart["calls_total"],
         "tidegate_restart_connect": restart["connect_calls"],
         "selected_topics": selected["calls_total"],
+        "selected_topics_next": after["calls_total"],
         "archives_found": len({message for message in found if before < message}),
         "archives_true": len(true),
     }

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+import base64
+import io
 import json
+import zipfile
 from pathlib import Path
 
 from tests.cli.program import tidegate
+from tests.cli.test_account import ask
+from tests.cli.test_channel import add_account, control, do, home, told
 from tests.store.test_contents import AT, keep, reader, take, waiting
 from tidegate.rules.retrying import Failure, FailureReason
 from tidegate.store import contents
 from tidegate.store.database import Database
 from tidegate.words import AccountId
 
-__all__ = ["reader"]  # a fixture
+__all__ = ["control", "home", "reader"]  # fixtures
 
 
 async def run(database: Database, home: Path, *arguments: str) -> tuple[int, str, str]:
@@ -96,3 +101,30 @@ async def test_a_file_is_found_from_the_command_line(database: Database, tmp_pat
     assert "tower/gate.stl" in out
     code, out, err = await run(database, tmp_path, "search", "dragon")
     assert (code, out, err) == (0, "", 'Nothing has all words of "dragon".\n')
+
+
+async def test_an_operator_finds_a_file_inside_an_archive(home: Path, control: str) -> None:
+    """Enable, cycle, break, see the failure, repair, retry, find: each by a command, against the loopback Telegram."""
+    await add_account(home, control)
+    told(home, "channel", "sync", "reader")
+    assert tidegate("channel", "enable", "Vault", home=home).returncode == 0
+    held = io.BytesIO()
+    with zipfile.ZipFile(held, "w") as archive:
+        archive.writestr("castle/drawbridge.stl", b"solid")
+    file = {"name": "castle.zip", "base64": base64.b64encode(held.getvalue()).decode()}
+    broken = {"platform": "telegram", "method": "upload.getFile", "kind": "error", "code": "400 LOCATION_INVALID"}
+    do(control, "/faults", {**broken, "count": 1})
+    do(control, "/telegram/post", {"channel": "Vault", "files": [file]})
+    told(home, "cycle", "reader")
+    [failed] = told(home, "archive", "list")
+    assert (failed["state"], failed["reason"], failed["attempts"]) == ("failed", "download", 1)
+    assert told(home, "archive", "retry", str(failed["id"])) == {"asked": [failed["id"]]}
+    assert told(home, "cycle", "reader")["failures_retried"] == 1
+    [found] = [one for one in told(home, "search", "drawbridge")["results"] if one["kind"] == "file"]
+    assert (found["text"], found["archive"], found["archive_name"]) == (
+        "castle/drawbridge.stl", failed["id"], "castle.zip",
+    )  # fmt: skip
+    [filed] = told(home, "archive", "list")
+    assert (filed["state"], filed["reason"], filed["contents"]) == ("filed", None, 1)
+    ledger = {row["method"]: row["count"] for row in told(home, "calls")}
+    assert ledger == ask(f"{control}/calls?by=method")

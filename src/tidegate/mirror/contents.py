@@ -55,10 +55,14 @@ class Inside:
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """The files inside an archive, and words about it: ``encrypted``, ``damaged``, ``contents_cut``."""
+    """The files inside an archive, and words about it: ``encrypted``, ``damaged``, ``contents_cut``.
+
+    *volumes* is of how many it says it consists, where it says so.
+    """
 
     files: Sequence[Inside]
     flags: Sequence[str]
+    volumes: int | None = None
 
 
 async def read_contents(form: str, size: int, read: Read, limits: ReadingLimits = LIMITS) -> Contents:
@@ -89,7 +93,7 @@ async def _converse(child: Process, job: dict[str, Any], read: Read, limits: Rea
     while True:
         said = await _hear(child, limits)
         if "flags" in said:
-            return Contents(files, [str(flag) for flag in said["flags"]])
+            return Contents(files, [str(flag) for flag in said["flags"]], said["volumes"])
         if "entries" in said:
             files += [_inside(*entry) for entry in said["entries"]]
             continue

@@ -29,19 +29,24 @@ log = structlog.get_logger()
 WORKABLE = (*FORMATS, Kind.DOCUMENT)
 """What is worked off here; a document has nothing inside that could be listed."""
 
+MOST_VOLUMES = 1_000
+"""A zip that asks for more, which names do not even have, is not believed."""
+
 
 @dataclass(slots=True)
 class Worked:
-    """What became of the sets that were worked on."""
+    """What became of the sets that were worked on; *reopened* are those whose content asks for more volumes."""
 
     indexed: int = 0
     failed: int = 0
+    reopened: int = 0
 
 
 class _Ended(Enum):
     """How work on a set ended, and whether going on with the next makes sense."""
 
     WELL = auto()
+    REOPENED = auto()
     FAILED = auto()
     IN_TROUBLE = auto()
 
@@ -77,7 +82,8 @@ async def work_off(
             break
         ended = await indexer.work_on(taken)
         worked.indexed += ended is _Ended.WELL
-        worked.failed += ended is not _Ended.WELL
+        worked.failed += ended in (_Ended.FAILED, _Ended.IN_TROUBLE)
+        worked.reopened += ended is _Ended.REOPENED
         if ended is _Ended.IN_TROUBLE:
             break
     return worked
@@ -97,22 +103,26 @@ class _Indexer:
             return await self._fail(taken, FailureReason.SIZE_LIMIT)
         try:
             found = await self._read(taken)
-        except _SourceGone:
-            return await self._fail(taken, FailureReason.SOURCE_GONE)
-        except NotListed as problem:
-            return await self._fail(taken, FailureReason.INDEXING, str(problem))
         except FINAL:
             raise
-        except (Refused, ChannelGone) as problem:
-            return await self._fail(taken, FailureReason.DOWNLOAD, str(problem))
-        except PlatformError as problem:
-            await self._fail(taken, FailureReason.DOWNLOAD, str(problem))
-            return _Ended.IN_TROUBLE
+        except (_SourceGone, NotListed, PlatformError) as problem:
+            ended = await self._fail(taken, _reason_of(problem), str(problem))
+            return _Ended.IN_TROUBLE if _is_everybodys(problem) else ended
+        lacks = found.volumes is not None and len(taken.parts) < found.volumes <= MOST_VOLUMES
+        if taken.kind is Kind.ZIP and lacks:
+            return await self._reopen(taken, found.volumes or 0)
         rows = [Row(one.path, one.size, one.encrypted) for one in found.files]
         async with self.database.transaction() as connection:
             await accounts.fence(connection, self.lane.claim())
             await contents.keep(connection, taken, rows, found.flags)
         return _Ended.WELL
+
+    async def _reopen(self, taken: Taken, volumes: int) -> _Ended:
+        async with self.database.transaction() as connection:
+            await accounts.fence(connection, self.lane.claim())
+            await contents.reopen(connection, taken, volumes)
+        log.info("archive.reopened", archive=taken.archive, name=taken.name, parts=len(taken.parts), volumes=volumes)
+        return _Ended.REOPENED
 
     def _too_large(self, taken: Taken) -> bool:
         """Above the operator's limit, unless a person asked for this one."""
@@ -159,3 +169,14 @@ class _Indexer:
             await contents.fail(connection, taken, failure, detail, given_up=given_up)
         log.warning("archive.failed", archive=taken.archive, name=taken.name, reason=reason.value, detail=detail)
         return _Ended.FAILED
+
+
+def _reason_of(problem: Exception) -> FailureReason:
+    if isinstance(problem, _SourceGone):
+        return FailureReason.SOURCE_GONE
+    return FailureReason.INDEXING if isinstance(problem, NotListed) else FailureReason.DOWNLOAD
+
+
+def _is_everybodys(problem: Exception) -> bool:
+    """Whether the next set would meet the same trouble: the platform gave no definite answer about this one."""
+    return isinstance(problem, PlatformError) and not isinstance(problem, Refused | ChannelGone)

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from tidegate.mirror.archive_bytes import Damaged, Encrypted, Entry, Source
-from tidegate.mirror.zip_directory import zip_entries
+from tidegate.mirror.zip_directory import zip_entries, zip_volumes
 
 LONGEST_PATH = 1_000
 BATCH = 500
@@ -37,7 +37,8 @@ def main() -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_NOFILE, (3, 3))
     source = Source(job["size"], _ask)
-    _answer(list_entries(_READERS[job["format"]](source), job["most"]))
+    entries, flags = list_entries(_READERS[job["format"]](source), job["most"])
+    _answer(entries, flags, volumes_of(source))
 
 
 def list_entries(entries: Iterator[Entry], most: int) -> tuple[list[Entry], list[str]]:
@@ -58,12 +59,19 @@ def list_entries(entries: Iterator[Entry], most: int) -> tuple[list[Entry], list
     return listed, sorted(flags)
 
 
-def _answer(found: tuple[list[Entry], list[str]]) -> None:
-    entries, flags = found
+def volumes_of(source: Source) -> int | None:
+    """Of how many volumes a zip says it is; None when it does not say."""
+    try:
+        return zip_volumes(source)
+    except _NONSENSE:
+        return None
+
+
+def _answer(entries: list[Entry], flags: list[str], volumes: int | None) -> None:
     for start in range(0, len(entries), BATCH):
         batch = entries[start : start + BATCH]
         _write({"entries": [[one.path[:LONGEST_PATH], one.size, one.encrypted] for one in batch]})
-    _write({"flags": flags})
+    _write({"flags": flags, "volumes": volumes})
 
 
 def _ask(offset: int, length: int) -> bytes:

@@ -16,7 +16,7 @@ _END64_LOCATOR = struct.Struct("<4sIQI")
 _END64 = struct.Struct("<4sQHHIIQQQQ")
 _ENTRY = struct.Struct("<4sHHHHHHIIIHHHHHII")
 _LONGEST_COMMENT = 0xFFFF
-_FULL = 0xFFFFFFFF
+_FULL, _MANY_DISKS = 0xFFFFFFFF, 0xFFFF
 _ENCRYPTED, _UTF8 = 0x0001, 0x0800
 
 
@@ -38,15 +38,23 @@ def zip_entries(source: Source) -> Iterator[Entry]:
         raise Damaged("the directory's last entry reaches beyond its end")
 
 
+def zip_volumes(source: Source) -> int:
+    """Of how many volumes the archive says it is; 1 for one that stands alone."""
+    at, end = _find_end(source)
+    place = at - _END64_LOCATOR.size
+    if end[1] != _MANY_DISKS or place < 0:
+        return end[1] + 1
+    mark, _, _, disks = _END64_LOCATOR.unpack(source.read(place, _END64_LOCATOR.size))
+    return int(disks) if mark == b"PK\x06\x07" else end[1] + 1
+
+
 def _directory(source: Source) -> tuple[int, int]:
     """Where the directory begins and ends."""
     at, end = _find_end(source)
     length, stop = end[5], at
-    if length == _FULL or end[4] == 0xFFFF or end[6] == _FULL:
+    if length == _FULL or end[4] == _MANY_DISKS or end[6] == _FULL:
         stop, length = _end64(source, at) or (stop, length)
-    if length > stop:
-        raise Damaged("the directory is announced as larger than the archive")
-    return stop - length, stop
+    return stop - length, stop  # one that is announced as too large begins before the archive, where nothing is read
 
 
 def _find_end(source: Source) -> tuple[int, tuple[int, ...]]:

@@ -172,6 +172,20 @@ async def keep(connection: Connection, taken: Taken, files: Sequence[Row], flags
     return True
 
 
+async def reopen(connection: Connection, taken: Taken, volumes: int) -> bool:
+    """The content says that there are more volumes: the set collects again; False when it is no longer in hand."""
+    moved = await connection.fetchrow(
+        "UPDATE archives SET state = 'collecting', volumes = $2 WHERE id = $1 AND state = 'working' RETURNING id",
+        taken.archive, volumes,
+    )  # fmt: skip
+    if moved is None:
+        return False
+    await connection.execute("DELETE FROM failures WHERE archive = $1", taken.archive)
+    told = {"archive": taken.archive, "channel": taken.channel, "parts": len(taken.parts), "volumes": volumes}
+    await feed.record(connection, "archive.reopened", taken.name, told)
+    return True
+
+
 async def fail(connection: Connection, taken: Taken, failure: Failure, detail: str, *, given_up: bool) -> bool:
     """Put a set on record as failed; False when it is no longer being worked on."""
     state = "given_up" if given_up else "failed"

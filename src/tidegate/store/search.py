@@ -49,26 +49,25 @@ class Found:
 # The newest of each kind by the words' index, then the newest of both. A deleted message is found no more; what its
 # archive held is, because the archive is kept.
 _SEARCH = """
-    WITH wanted AS (SELECT to_tsquery('simple', $1) AS words)
     (
         SELECT 'message' AS kind, c.number AS channel, c.title, m.topic, m.id, m.at, m.author,
             concat_ws(' ', nullif(m.text, ''), m.file_name) AS text,
             NULL::bigint AS archive, NULL::text AS archive_name, m.file_size AS size
-        FROM wanted, messages m JOIN channels c ON c.id = m.channel
-        WHERE words_of(m.text || ' ' || coalesce(m.file_name, '')) @@ wanted.words
+        FROM messages m JOIN channels c ON c.id = m.channel
+        WHERE words_of(m.text || ' ' || coalesce(m.file_name, '')) @@ to_tsquery('simple', $1)
           AND m.deleted_at IS NULL AND ($2::bigint IS NULL OR m.channel = $2)
         ORDER BY m.at DESC, m.id DESC LIMIT $3
     )
     UNION ALL
     (
         SELECT 'file', c.number, c.title, a.topic, p.message, p.at, p.sender, i.path, a.id, a.name, i.size
-        FROM wanted, archive_contents i
+        FROM archive_contents i
         JOIN archives a ON a.id = i.archive
         JOIN channels c ON c.id = a.channel
         CROSS JOIN LATERAL (
             SELECT message, at, sender FROM archive_parts WHERE archive = a.id ORDER BY spare, number LIMIT 1
         ) AS p
-        WHERE words_of(i.path) @@ wanted.words AND ($2::bigint IS NULL OR a.channel = $2)
+        WHERE words_of(i.path) @@ to_tsquery('simple', $1) AND ($2::bigint IS NULL OR a.channel = $2)
         ORDER BY p.at DESC, a.id DESC, i.number LIMIT $3
     )
     ORDER BY at DESC, archive DESC NULLS LAST, id DESC
