@@ -14,7 +14,7 @@ from tidegate.loopback.world import World
 from tidegate.rules.pacing import Pace
 
 RATE = 60
-KILLS = int(os.environ.get("TIDEGATE_KILLS", "20"))
+KILLS = int(os.environ.get("KILLS", "20"))  # KILLS=100 ./dev test tests/stories/… for a longer try
 
 
 def most_in_any(span: float, instants: Sequence[float]) -> int:
