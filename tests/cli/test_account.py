@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from tests.cli.program import TIDEGATE, environment, tidegate
-from tests.servers import free_port, make_home
+from tests.servers import free_port
 
 PATIENCE = 30
 
@@ -39,11 +39,6 @@ async def line(stream: asyncio.StreamReader | None) -> str:
     assert stream is not None
     async with asyncio.timeout(PATIENCE):
         return (await stream.readline()).decode()
-
-
-@pytest.fixture
-async def home(tmp_path_factory: pytest.TempPathFactory, test_folder: Path) -> Path:
-    return make_home(test_folder / tmp_path_factory.mktemp("h").name)
 
 
 @pytest.fixture

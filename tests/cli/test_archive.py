@@ -11,7 +11,7 @@ from pathlib import Path
 
 from tests.cli.program import tidegate
 from tests.cli.test_account import ask
-from tests.cli.test_channel import add_account, control, do, home, told
+from tests.cli.test_channel import add_account, control, do, told
 from tests.store.test_contents import AT, keep, reader, take, waiting
 from tidegate.rules.retrying import Failure, FailureReason
 from tidegate.store import contents

@@ -15,14 +15,8 @@ import pytest
 
 from tests.cli.program import TIDEGATE, environment, tidegate
 from tests.cli.test_account import PATIENCE, accounts, ask, line, running, until
-from tests.servers import make_home
 
 PHONE = "+10000000001"
-
-
-@pytest.fixture
-async def home(tmp_path_factory: pytest.TempPathFactory, test_folder: Path) -> Path:
-    return make_home(test_folder / tmp_path_factory.mktemp("h").name)
 
 
 @pytest.fixture
