@@ -18,7 +18,7 @@ from tidegate.store import contents
 from tidegate.store.database import Database
 from tidegate.words import AccountId
 
-__all__ = ["control", "home", "reader"]  # fixtures
+__all__ = ["control", "reader"]  # fixtures
 
 
 async def run(database: Database, home: Path, *arguments: str) -> tuple[int, str, str]:
