@@ -16,21 +16,23 @@ from tidegate.words import Platform
 @pytest.mark.parametrize("state", STATES)
 async def test_its_accounts_are_served_elsewhere_and_it_makes_no_further_call(world: World, state: str) -> None:
     """Frozen in whatever state: served elsewhere, no stale call after SIGCONT, no late write accepted."""
-    await world.add_accounts(20)
+    await world.add_accounts(300)
     blocker = await world.database.direct("the test's lock")
     await blocker.execute("BEGIN; UPDATE house SET made_at = made_at")
     world.start_worker("frozen", task(state))
     await world.until("the worker is in its state", lambda: _stands(world))
 
+    for name in ("second", "third"):
+        world.start_worker(name)
+    await world.until_spread(100, 100, 100)  # the account in its state is the oldest, and so stays where it is
     world.strike("frozen", signal.SIGSTOP)
     await blocker.execute("COMMIT")
-    world.start_worker("next")
-    await world.until_all_called(20, besides="frozen")
+    await world.until_all_called(300, besides="frozen")
 
     world.strike("frozen", signal.SIGCONT)
-    await world.until_spread(10, 10)  # it came back as a worker like any other
+    await world.until_spread(100, 100, 100)  # it came back as a worker like any other
     frozen, since = str(world.workers["frozen"].pid), SystemClock().ticks()
-    await world.until("it calls for its new share", lambda: len(world.called_by(since).get(frozen, ())) >= 9)
+    await world.until("it calls for its new share", lambda: len(world.called_by(since).get(frozen, ())) >= 90)
     assert world.platform.record.stale_calls() == []
     late = "SELECT count(*) FROM events WHERE kind = 'test.late' AND data = '1'"  # written in the first owner's epoch
     assert await world.database.pool.fetchval(late) == 0
