@@ -17,7 +17,7 @@ from typing import Any
 
 import bench
 from tidegate import logs
-from tidegate.settings import LogLevel
+from tidegate.setting_kinds import LogLevel
 
 
 def discover() -> dict[str, ModuleType]:

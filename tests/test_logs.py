@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from pydantic import SecretStr
 
 from tidegate import logs
-from tidegate.settings import LogFormat, LogLevel
+from tidegate.setting_kinds import LogFormat, LogLevel
 
 SECRET = "hunter2-hunter2"
 

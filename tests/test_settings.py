@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from tidegate.errors import BadInput
-from tidegate.settings import LogFormat, Settings
+from tidegate.setting_kinds import LogFormat
+from tidegate.settings import Settings
 from tidegate.sources import DEFAULT, Loaded, allowed, is_secret, load, variables
 from tidegate.words import Platform, Standing
 

@@ -16,7 +16,7 @@ import structlog
 from pydantic import SecretStr
 from structlog.typing import EventDict, Processor, WrappedLogger
 
-from tidegate.settings import LogFormat, LogLevel
+from tidegate.setting_kinds import LogFormat, LogLevel
 
 HIDDEN = "(hidden)"
 _SECRET_NAME = re.compile(

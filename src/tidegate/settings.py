@@ -8,97 +8,34 @@ from __future__ import annotations
 import os
 import re
 import socket
-from dataclasses import dataclass
 from datetime import timedelta
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
-from pydantic import AfterValidator, BeforeValidator, Field, SecretStr
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
-from tidegate.spans import parse_span
+from tidegate.setting_kinds import (
+    Alias,
+    Allowed,
+    ApiId,
+    Cap,
+    Count,
+    Growth,
+    Home,
+    Host,
+    KeptForCaps,
+    LogFormat,
+    LogLevel,
+    Port,
+    Rate,
+    Secret,
+    Span,
+    Switch,
+    TimeOut,
+    WorkerName,
+    setting,
+)
 from tidegate.words import Platform, Standing
-
-
-class LogLevel(StrEnum):
-    DEBUG = "debug"
-    INFO = "info"
-    WARNING = "warning"
-    ERROR = "error"
-
-
-class LogFormat(StrEnum):
-    """How log lines look; AUTO is for people on a terminal and JSON elsewhere."""
-
-    AUTO = "auto"
-    PEOPLE = "people"
-    JSON = "json"
-
-
-@dataclass(frozen=True, slots=True)
-class Allowed:
-    """What a value must be, as the end of the sentence that refuses another."""
-
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class Alias:
-    """An environment name of a setting; a name with a *unit* takes nothing but a number of it."""
-
-    name: str
-    unit: timedelta | None = None
-    allowed: str | None = None
-
-
-def _number(written: Any) -> Any:
-    if isinstance(written, bool):
-        raise ValueError("a switch is not a number")  # noqa: TRY004 - pydantic turns only ValueError into a refusal
-    return written
-
-
-def _home(path: Path) -> Path:
-    return path.expanduser().absolute()
-
-
-Count = Annotated[int, BeforeValidator(_number), Field(gt=0), Allowed("a whole number of 1 or more")]
-Cap = Annotated[Count | None, Allowed("a whole number of 1 or more, or left out for no cap")]
-ApiId = Annotated[Count | None, Allowed("a whole number of 1 or more")]
-Rate = Annotated[
-    float, BeforeValidator(_number), Field(gt=0, allow_inf_nan=False), Allowed("a number above 0, such as 0.5")
-]
-Growth = Annotated[float, BeforeValidator(_number), Field(ge=1, le=10), Allowed("a number from 1 to 10")]
-Port = Annotated[
-    int, BeforeValidator(_number), Field(ge=0, le=65_535), Allowed("a port from 1 to 65535, or 0 for any free one")
-]
-Switch = Annotated[bool, Allowed("true or false")]
-Span = Annotated[
-    timedelta,
-    BeforeValidator(parse_span),
-    Field(gt=timedelta(), le=timedelta(days=36_500)),
-    Allowed("a span above 0, such as 15s, 10m, 4h or 30d"),
-]
-TimeOut = Annotated[
-    timedelta,
-    BeforeValidator(parse_span),
-    Field(ge=timedelta(seconds=3), le=timedelta(hours=1)),
-    Allowed("a span from 3s to 1h"),
-]
-KeptForCaps = Annotated[
-    timedelta,
-    BeforeValidator(parse_span),
-    Field(ge=timedelta(days=2), le=timedelta(days=36_500)),
-    Allowed("a span of 2d or more, because the daily cap counts the ledger's last 24 hours"),
-]
-WorkerName = Annotated[
-    str,
-    Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,59}$"),
-    Allowed("1 to 60 letters, digits, dots, dashes or underscores, beginning with a letter or digit"),
-]
-Home = Annotated[Path, AfterValidator(_home), Allowed("the path of a folder")]
-Secret = Annotated[SecretStr | None, Allowed("text")]
-Host = Annotated[str, Field(min_length=1), Allowed("an address to listen on, such as 127.0.0.1")]
 
 
 def _default_home() -> Path:
@@ -112,12 +49,6 @@ def _default_home() -> Path:
 def _default_worker_name() -> str:
     host = re.sub(r"[^A-Za-z0-9._-]", "-", socket.gethostname()).lstrip("._-")[:40]
     return f"{host or 'worker'}-{os.getpid()}"
-
-
-def _setting(default: Any, meaning: str, *aliases: Alias | str) -> Any:
-    named = [Alias(alias) if isinstance(alias, str) else alias for alias in aliases]
-    how: dict[str, Any] = {"default_factory": default} if callable(default) else {"default": default}
-    return Field(description=meaning, json_schema_extra={"aliases": named}, **how)  # type: ignore[dict-item]
 
 
 class Settings(BaseSettings):
@@ -136,135 +67,135 @@ class Settings(BaseSettings):
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         return (init_settings,)  # ``sources.load`` finds the values, because it also has to say where each came from
 
-    home: Home = _setting(
+    home: Home = setting(
         _default_home, "The data folder: embedded database, key file, and tidegate.toml if it lies there."
     )
-    database_url: Secret = _setting(
+    database_url: Secret = setting(
         None,
         "The PostgreSQL server to use (14 or newer); without it Tidegate runs its own inside the data folder.",
         "DATABASE_URL",
     )
-    database_direct_url: Secret = _setting(
+    database_direct_url: Secret = setting(
         None,
         "The same database without a pooler between, for locks and LISTEN; without it database_url serves both.",
         "DATABASE_DIRECT_URL",
     )
-    database_connections: Count = _setting(
+    database_connections: Count = setting(
         10, "The most database connections one process keeps for work; a worker's lock and its listening add a few."
     )
-    key: Secret = _setting(
+    key: Secret = setting(
         None,
         "The key ring that encrypts sign-ins, one ID:BASE64 a line; without it the data folder's secret.key.",
     )
 
-    worker_name: WorkerName = _setting(
+    worker_name: WorkerName = setting(
         _default_worker_name,
         "What this worker is called in account list, logs and PostgreSQL; one of its own for each process.",
     )
-    seats: Count = _setting(1_000, "The most accounts one worker serves.")
-    time_out: TimeOut = _setting(
+    seats: Count = setting(1_000, "The most accounts one worker serves.")
+    time_out: TimeOut = setting(
         timedelta(seconds=15), "How long a worker may be silent before its accounts are served elsewhere."
     )
-    telegram_silent_takeover_for: Span = _setting(
+    telegram_silent_takeover_for: Span = setting(
         timedelta(minutes=10),
         "How long a silent worker keeps its Telegram accounts, since two addresses on one key can end a sign-in; "
         "never less than time_out, and a dead worker loses them at once.",
     )
 
-    web_host: Host = _setting("127.0.0.1", "The address the web floor listens on.")
-    web_port: Port = _setting(8742, "The port the web floor listens on.")
-    worker_port: Annotated[Port | None, Allowed("a port from 1 to 65535, or left out for none")] = _setting(
+    web_host: Host = setting("127.0.0.1", "The address the web floor listens on.")
+    web_port: Port = setting(8742, "The port the web floor listens on.")
+    worker_port: Annotated[Port | None, Allowed("a port from 1 to 65535, or left out for none")] = setting(
         None, "The port on which a worker alone answers /health and /metrics; left out, it listens nowhere."
     )
-    log_level: Annotated[LogLevel, Allowed("debug, info, warning or error")] = _setting(
+    log_level: Annotated[LogLevel, Allowed("debug, info, warning or error")] = setting(
         LogLevel.INFO, "The least important log lines that are written."
     )
-    log_format: Annotated[LogFormat, Allowed("auto, people or json")] = _setting(
+    log_format: Annotated[LogFormat, Allowed("auto, people or json")] = setting(
         LogFormat.AUTO, "How log lines look; auto is for people on a terminal and JSON elsewhere."
     )
 
-    keep_calls_for: KeptForCaps = _setting(timedelta(days=90), "How long the ledger of platform calls is kept.")
-    keep_events_for: Span = _setting(timedelta(days=30), "How long the feed's events are kept.")
-    keep_commands_for: Span = _setting(timedelta(days=7), "How long commands that ended are kept.")
+    keep_calls_for: KeptForCaps = setting(timedelta(days=90), "How long the ledger of platform calls is kept.")
+    keep_events_for: Span = setting(timedelta(days=30), "How long the feed's events are kept.")
+    keep_commands_for: Span = setting(timedelta(days=7), "How long commands that ended are kept.")
 
-    max_send_per_minute: Count = _setting(
+    max_send_per_minute: Count = setting(
         40,
         "The most message parts one account sends a minute, whatever its platform and standing.",
         "BOT_MAX_SEND_PER_MINUTE",
     )
-    send_burst: Count = _setting(
+    send_burst: Count = setting(
         1,
         "How many parts an account may send at once after a rest; a minute then holds burst - 1 more.",
     )
-    sends_per_hour: Cap = _setting(
+    sends_per_hour: Cap = setting(
         None, "The most parts an account sends in any 60 minutes; left out, there is no such cap."
     )
-    sends_per_day: Cap = _setting(
+    sends_per_day: Cap = setting(
         None, "The most parts an account sends in any 24 hours; left out, there is no such cap."
     )
-    whatsapp_new_sends_per_minute: Count = _setting(4, "The pace of a WhatsApp account whose standing is new.")
-    whatsapp_normal_sends_per_minute: Count = _setting(12, "The pace of a WhatsApp account whose standing is normal.")
-    whatsapp_established_sends_per_minute: Count = _setting(
+    whatsapp_new_sends_per_minute: Count = setting(4, "The pace of a WhatsApp account whose standing is new.")
+    whatsapp_normal_sends_per_minute: Count = setting(12, "The pace of a WhatsApp account whose standing is normal.")
+    whatsapp_established_sends_per_minute: Count = setting(
         40, "The pace of a WhatsApp account whose standing is established."
     )
-    warm_up: Switch = _setting(
+    warm_up: Switch = setting(
         True,  # noqa: FBT003 - a default, read beside its name
         "Whether a WhatsApp account of standing new starts with few sends a day and more each day.",
     )
-    warm_up_first_day: Count = _setting(20, "The most parts a warming-up account sends on its first day.")
-    warm_up_growth: Growth = _setting(1.8, "How many times the day before's allowance each further warm-up day brings.")
-    warm_up_days: Count = _setting(7, "How many days a warm-up lasts.")
-    warm_up_again_after: Span = _setting(
+    warm_up_first_day: Count = setting(20, "The most parts a warming-up account sends on its first day.")
+    warm_up_growth: Growth = setting(1.8, "How many times the day before's allowance each further warm-up day brings.")
+    warm_up_days: Count = setting(7, "How many days a warm-up lasts.")
+    warm_up_again_after: Span = setting(
         timedelta(hours=72), "How long an account must send nothing for its warm-up to begin anew."
     )
 
-    telegram_reads_per_second: Rate = _setting(1.0, "The most read calls a second of a Telegram account.")
-    telegram_reads_at_once: Count = _setting(2, "The most read calls of a Telegram account in flight at once.")
-    discord_reads_per_second: Rate = _setting(25.0, "The most read calls a second of a Discord account.")
-    discord_reads_at_once: Count = _setting(10, "The most read calls of a Discord account in flight at once.")
-    whatsapp_reads_per_second: Rate = _setting(0.03, "The most read calls a second of a WhatsApp account.")
-    whatsapp_reads_at_once: Count = _setting(1, "The most read calls of a WhatsApp account in flight at once.")
+    telegram_reads_per_second: Rate = setting(1.0, "The most read calls a second of a Telegram account.")
+    telegram_reads_at_once: Count = setting(2, "The most read calls of a Telegram account in flight at once.")
+    discord_reads_per_second: Rate = setting(25.0, "The most read calls a second of a Discord account.")
+    discord_reads_at_once: Count = setting(10, "The most read calls of a Discord account in flight at once.")
+    whatsapp_reads_per_second: Rate = setting(0.03, "The most read calls a second of a WhatsApp account.")
+    whatsapp_reads_at_once: Count = setting(1, "The most read calls of a WhatsApp account in flight at once.")
 
-    telegram_api_id: ApiId = _setting(None, "Your application's api_id at Telegram, from my.telegram.org.")
-    telegram_api_hash: Secret = _setting(None, "Your application's api_hash at Telegram, from my.telegram.org.")
-    cycle_every: Span = _setting(timedelta(minutes=60), "How often an account's channels are gone over, plus jitter.")
-    fresh_for: Span = _setting(
+    telegram_api_id: ApiId = setting(None, "Your application's api_id at Telegram, from my.telegram.org.")
+    telegram_api_hash: Secret = setting(None, "Your application's api_hash at Telegram, from my.telegram.org.")
+    cycle_every: Span = setting(timedelta(minutes=60), "How often an account's channels are gone over, plus jitter.")
+    fresh_for: Span = setting(
         timedelta(minutes=5),
         "How long after a scan that found nothing a channel or topic is not scanned again.",
         Alias("WORKER_SKIP_RECENT_SCAN_WINDOW_MS", timedelta(milliseconds=1), "a number of milliseconds above 0"),
     )
-    cold_after_empty_scans: Count = _setting(
+    cold_after_empty_scans: Count = setting(
         5, "After how many empty scans in a row a channel or topic is cold.", "WORKER_EMPTY_SCAN_BACKOFF_THRESHOLD"
     )
-    cold_every_nth_cycle: Count = _setting(
+    cold_every_nth_cycle: Count = setting(
         5, "A cold channel or topic has its turn every so many cycles.", "WORKER_EMPTY_SCAN_BACKOFF_EVERY_NTH"
     )
-    backfill_concurrency: Count = _setting(
+    backfill_concurrency: Count = setting(
         2, "How many channels of one account are backfilled at once.", "BACKFILL_CONCURRENCY"
     )
-    backfill_max_iterations: Count = _setting(
+    backfill_max_iterations: Count = setting(
         10,
         "How many rounds deeper one turn of a channel's backfill goes; the rest queues again.",
         "BACKFILL_MAX_ITERATIONS",
     )
-    backfill_parallel_batches: Count = _setting(
+    backfill_parallel_batches: Count = setting(
         3, "Into how many slices of time the backfill of one huge channel is cut.", "BACKFILL_PARALLEL_BATCHES"
     )
-    backfill_max_fetch_limit: Count = _setting(
+    backfill_max_fetch_limit: Count = setting(
         1_000,
         "The most messages one turn of a channel's backfill fetches; the rest queues again.",
         "BACKFILL_MAX_FETCH_LIMIT",
     )
-    message_sync_limit: Count = _setting(
+    message_sync_limit: Count = setting(
         200,
         "How many of a channel's newest messages a reconciliation compares with the platform.",
         "MESSAGE_SYNC_LIMIT",
     )
-    context_agent_max_messages: Count = _setting(
+    context_agent_max_messages: Count = setting(
         50_000, "How many messages deep a channel's history is mirrored.", "CONTEXT_AGENT_MAX_MESSAGES"
     )
-    fire_concurrency: Count = _setting(8, "How many accounts send reminders at once.", "BOT_FIRE_CONCURRENCY")
-    group_concurrency: Count = _setting(
+    fire_concurrency: Count = setting(8, "How many accounts send reminders at once.", "BOT_FIRE_CONCURRENCY")
+    group_concurrency: Count = setting(
         3,
         "How many targets of one account are in flight at once; always 1 on WhatsApp, which sends in turn.",
         "BOT_GROUP_CONCURRENCY",

@@ -19,7 +19,8 @@ from typing import Annotated, Any
 from pydantic import SecretStr, TypeAdapter
 
 from tidegate.errors import BadInput
-from tidegate.settings import Alias, Allowed, Settings
+from tidegate.setting_kinds import Alias, Allowed
+from tidegate.settings import Settings
 from tidegate.spans import span_text
 
 PREFIX = "TIDEGATE_"

@@ -32,7 +32,7 @@ def demo(
 ) -> None:
     """Start a small Tidegate against the loopback platform, on this machine alone; Ctrl-C ends all of it."""
     from tidegate import logs
-    from tidegate.settings import LogLevel
+    from tidegate.setting_kinds import LogLevel
 
     logs.set_up(LogLevel.ERROR)  # what happens to the workers of a demo is meant to
     shell.run(_once(as_json=json) if once else _demo())

@@ -25,7 +25,8 @@ from tidegate.clock import SystemClock
 from tidegate.lanes import Lane
 from tidegate.loopback.client import counting_opener
 from tidegate.port import ChannelId, NoteConnect, SendKey, Vault
-from tidegate.settings import LogLevel, Settings
+from tidegate.setting_kinds import LogLevel
+from tidegate.settings import Settings
 from tidegate.words import Account, Platform
 
 _START = multiprocessing.get_context("forkserver")
