@@ -21,6 +21,7 @@ from tidegate.rules.retrying import (
     calls_to_retry,
     close_as_gone,
     fail,
+    is_too_large,
     keeps_awake,
     pause_after,
     state_of,
@@ -174,3 +175,11 @@ def test_habits_refuse_what_cannot_be() -> None:
     """A cap of nothing would give every archive up unread."""
     with pytest.raises(ValueError, match="cap"):
         RetryHabits(cap=0)
+
+
+@given(size=st.integers(0, 100), limit=st.none() | st.integers(0, 100), earlier=st.none() | failures)
+def test_s38_only_a_person_gets_past_the_size_limit(size: int, limit: int | None, earlier: Failure | None) -> None:
+    """S-38: exactly the limit is allowed; above it only what somebody asked for by hand."""
+    above = limit is not None and size > limit
+    asked = earlier is not None and earlier.by_hand
+    assert is_too_large(size, RetryHabits(size_limit=limit), earlier) is (above and not asked)

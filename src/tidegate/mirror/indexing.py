@@ -6,7 +6,6 @@ Formats whose list of contents needs the whole file keep waiting; they are not r
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime
 from enum import Enum, auto
 
 import structlog
@@ -14,14 +13,16 @@ import structlog
 from tidegate.errors import ChannelGone, PlatformError, Refused
 from tidegate.lanes import Lane
 from tidegate.mirror.contents import FORMATS, LIMITS, Contents, NotListed, ReadingLimits, read_contents
+from tidegate.mirror.failing import record_failure
 from tidegate.mirror.remote_file import RemoteFile, RemotePart
 from tidegate.mirror.scan import FINAL
-from tidegate.port import FileHandle, MessageId
+from tidegate.mirror.sources import SourceGone, renew_handle
+from tidegate.port import FileHandle
 from tidegate.rules import retrying
 from tidegate.rules.naming import Kind
-from tidegate.rules.retrying import FailureReason, FailureState, RetryHabits
+from tidegate.rules.retrying import FailureReason, RetryHabits
 from tidegate.store import accounts, contents
-from tidegate.store.contents import Row, Taken, TakenPart
+from tidegate.store.contents import Row, Taken
 from tidegate.store.database import Database
 
 log = structlog.get_logger()
@@ -49,10 +50,6 @@ class _Ended(Enum):
     REOPENED = auto()
     FAILED = auto()
     IN_TROUBLE = auto()
-
-
-class _SourceGone(Exception):
-    """The message of a part, or the file in it, is no longer there."""
 
 
 async def work_off(
@@ -99,13 +96,13 @@ class _Indexer:
 
     async def work_on(self, taken: Taken) -> _Ended:
         """Read one set to its end; what ends the account's work altogether is raised, and leaves the set in hand."""
-        if self._too_large(taken):
+        if retrying.is_too_large(taken.size, self.habits, taken.earlier):
             return await self._fail(taken, FailureReason.SIZE_LIMIT)
         try:
             found = await self._read(taken)
         except FINAL:
             raise
-        except (_SourceGone, NotListed, PlatformError) as problem:
+        except (SourceGone, NotListed, PlatformError) as problem:
             ended = await self._fail(taken, _reason_of(problem), str(problem))
             return _Ended.IN_TROUBLE if _is_everybodys(problem) else ended
         lacks = found.volumes is not None and len(taken.parts) < found.volumes <= MOST_VOLUMES
@@ -124,55 +121,26 @@ class _Indexer:
         log.info("archive.reopened", archive=taken.archive, name=taken.name, parts=len(taken.parts), volumes=volumes)
         return _Ended.REOPENED
 
-    def _too_large(self, taken: Taken) -> bool:
-        """Above the operator's limit, unless a person asked for this one."""
-        by_hand = taken.earlier is not None and taken.earlier.by_hand
-        return self.habits.size_limit is not None and taken.size > self.habits.size_limit and not by_hand
-
     async def _read(self, taken: Taken) -> Contents:
         if taken.kind not in FORMATS:
             return Contents([], [])
         parts = [RemotePart(part.message, part.file, part.size, part.handle) for part in taken.parts]
 
         async def renew(part: RemotePart) -> FileHandle:
-            return await self._renew(taken, part)
+            return await renew_handle(self.lane, self.database, taken, part, cycle=self.cycle)
 
         remote = RemoteFile(self.lane, parts, renew, cycle=self.cycle)
         found = await read_contents(FORMATS[taken.kind], remote.size, remote.read, self.limits)
         log.info("archive.indexed", archive=taken.archive, size=remote.size, fetched=remote.fetched, flags=found.flags)
         return found
 
-    async def _renew(self, taken: Taken, part: RemotePart) -> FileHandle:
-        """Fetch a part's message for a valid handle; another file in it is not the part any more."""
-        number = MessageId(part.message)
-        shown = await self.lane.messages(taken.channel, [number], cycle=self.cycle)
-        if number not in shown:
-            raise Refused("The platform said nothing about the message of this file.")
-        message = shown[number]
-        same = [file for file in message.files if (file.id, file.size) == (part.file, part.size)] if message else []
-        if not same:
-            raise _SourceGone
-        async with self.database.transaction() as connection:
-            await accounts.fence(connection, self.lane.claim())
-            held = TakenPart(part.message, part.file, part.size, None)
-            await contents.keep_handle(connection, taken.archive, held, same[0].handle, self.lane.account.id)
-        return same[0].handle
-
     async def _fail(self, taken: Taken, reason: FailureReason, detail: str = "") -> _Ended:
-        async with self.database.transaction() as connection:
-            await accounts.fence(connection, self.lane.claim())
-            now: datetime = await connection.fetchval("SELECT clock_now()")
-            failure = retrying.fail(
-                taken.earlier, message=taken.message, reason=reason, size=taken.size, habits=self.habits, now=now
-            )
-            given_up = retrying.state_of(failure, self.habits, now) is FailureState.GIVEN_UP
-            await contents.fail(connection, taken, failure, detail, given_up=given_up)
-        log.warning("archive.failed", archive=taken.archive, name=taken.name, reason=reason.value, detail=detail)
+        await record_failure(self.lane, self.database, self.habits, taken, reason=reason, detail=detail)
         return _Ended.FAILED
 
 
 def _reason_of(problem: Exception) -> FailureReason:
-    if isinstance(problem, _SourceGone):
+    if isinstance(problem, SourceGone):
         return FailureReason.SOURCE_GONE
     return FailureReason.INDEXING if isinstance(problem, NotListed) else FailureReason.DOWNLOAD
 

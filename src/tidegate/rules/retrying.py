@@ -111,6 +111,12 @@ def keeps_awake(failure: Failure, habits: RetryHabits, now: datetime) -> bool:
     return state_of(failure, habits, now) in {FailureState.DUE, FailureState.WAITING}
 
 
+def is_too_large(size: int, habits: RetryHabits, earlier: Failure | None) -> bool:
+    """Whether an archive is above the operator's limit; never one that a person asked for."""
+    by_hand = earlier is not None and earlier.by_hand
+    return habits.size_limit is not None and size > habits.size_limit and not by_hand
+
+
 def pause_after(attempts: int, habits: RetryHabits) -> timedelta:
     """How long a failure rests: the next cycle has it after the first try, then it is 2, 4, 8 … cycles."""
     if attempts <= 1:

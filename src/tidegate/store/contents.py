@@ -131,11 +131,11 @@ async def _earlier(connection: Connection, archive: int) -> Failure | None:
     )
 
 
-async def keep_handle(connection: Connection, archive: int, part: TakenPart, handle: str, account: AccountId) -> None:
+async def keep_handle(connection: Connection, archive: int, part: TakenPart, account: AccountId) -> None:
     """Remember the handle that a part's message brought when it was fetched again."""
     await connection.execute(
         "UPDATE archive_parts SET handle = $4, handle_of = $5 WHERE archive = $1 AND message = $2 AND file = $3",
-        archive, part.message, part.file, handle, account,
+        archive, part.message, part.file, part.handle, account,
     )  # fmt: skip
 
 
