@@ -15,7 +15,7 @@ from tidegate.errors import AskedToWait, Banned, NotOurs, SignedOut
 from tidegate.lanes.limits import CAREFUL, SendLimits
 from tidegate.lanes.metrics import count_call, count_wait
 from tidegate.lanes.pauses import Alarm, Pauses
-from tidegate.port import Buckets, ChannelId, Client
+from tidegate.port import Buckets, ChannelId, Client, Meters
 from tidegate.store import accounts, pace, waits
 from tidegate.store.calls import Ledger
 from tidegate.store.database import Connection, Database
@@ -68,6 +68,7 @@ class Road:
         self._closed = False
         self._paused = False
         self._buckets = client if isinstance(client, Buckets) else None
+        self._meters = client if isinstance(client, Meters) else None
         self._pauses = Pauses(clock)
         self._alarm = Alarm(clock)
         self._idle = asyncio.Event()
@@ -90,7 +91,7 @@ class Road:
         return claim
 
     def is_clear(self, method: str, channel: ChannelId | None) -> bool:
-        return not self._paused and (not self._pauses or not self._left(method, channel))
+        return not self._paused and (not (self._pauses or self._meters) or not self._left(method, channel))
 
     async def until_clear(self, method: str, channel: ChannelId | None) -> None:
         """Wait while a person or the platform paused what this call needs."""
@@ -118,7 +119,8 @@ class Road:
             scopes.append(Scope(ScopeKind.CHAT, str(channel)))
         if self._buckets is not None:
             scopes.append(Scope(ScopeKind.BUCKET, self._buckets.bucket(method, channel)))
-        return self._pauses.left(scopes)
+        metered = self._meters.refused_for(method, channel) if self._meters is not None else 0.0
+        return max(self._pauses.left(scopes), metered)
 
     @contextmanager
     def call(self) -> Iterator[None]:

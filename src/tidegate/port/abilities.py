@@ -5,23 +5,23 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Protocol, runtime_checkable
 
+from tidegate.port.news import Difference, Hint, TooLong
 from tidegate.port.values import (
     ChannelId,
     ChannelPage,
     Cursor,
-    Difference,
     FileHandle,
     FileKind,
     FilePage,
+    GuildId,
+    GuildPage,
     Head,
-    Hint,
     Me,
     Message,
     MessageId,
     Page,
     Receipt,
     SendKey,
-    TooLong,
     Topic,
     TopicId,
     TopicPage,
@@ -48,6 +48,35 @@ class Reads(Protocol):
     """Can page through a channel's history, newest first, below *before* when it is given."""
 
     async def page(self, channel: ChannelId, *, before: MessageId | None) -> Page: ...
+
+
+@runtime_checkable
+class ReadsUp(Protocol):
+    """Can read upwards: the messages nearest above *after*, listed newest first as on every page."""
+
+    async def page_after(self, channel: ChannelId, *, after: MessageId) -> Page: ...
+
+
+@runtime_checkable
+class Guilds(Protocol):
+    """Has guilds: one call tells all channels of one with their heads, another all its threads that are active.
+
+    Archived threads are listed by parent, the last archived first, those open to all apart from the private ones;
+    ``Refused`` says that the account may not list those, ``CannotAsk`` that there can be none.
+    """
+
+    async def guilds(self, after: Cursor | None) -> GuildPage: ...
+    async def guild_channels(self, guild: GuildId) -> Mapping[ChannelId, Head]: ...
+    async def guild_threads(self, guild: GuildId) -> Mapping[ChannelId, Head]: ...
+    async def archived_threads(self, parent: ChannelId, *, private: bool, after: Cursor | None) -> ChannelPage: ...
+    def known_guilds(self) -> Sequence[GuildId]: ...
+
+
+@runtime_checkable
+class Tells(Protocol):
+    """Has been told by the platform where every channel stands, without a call; None while that is not certain."""
+
+    def told(self) -> Mapping[ChannelId, Head] | None: ...
 
 
 @runtime_checkable
@@ -140,6 +169,13 @@ class Buckets(Protocol):
     """
 
     def bucket(self, method: str, channel: ChannelId | None) -> str: ...
+
+
+@runtime_checkable
+class Meters(Protocol):
+    """Knows from the platform's own meter for how long a call would be refused, before it is made; 0 when it may go."""
+
+    def refused_for(self, method: str, channel: ChannelId | None) -> float: ...
 
 
 @runtime_checkable

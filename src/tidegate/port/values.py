@@ -17,6 +17,7 @@ SendKey = NewType("SendKey", str)  # what a platform that removes duplicates rec
 FileId = NewType("FileId", int)  # the platform's own number of a file; a file posted twice may keep it
 FileHandle = NewType("FileHandle", str)  # what one account reads a file by; it expires, and is of no use to another
 UploadId = NewType("UploadId", int)  # our number of an upload, chosen and stored before its first part
+GuildId = NewType("GuildId", int)  # the platform's own number of a server that holds channels
 Cursor = NewType("Cursor", str)  # where a listing goes on, in the adapter's own words
 
 GENERAL = TopicId(1)
@@ -76,8 +77,20 @@ class TopicEvent:
 
 
 @dataclass(frozen=True, slots=True)
+class Reaction:
+    """How many people answered a message with one sign; a sign of a guild's own is ``name:number``."""
+
+    emoji: str
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
 class Message:
-    """One message as the platform shows it. *album* is shared by messages that were posted as one."""
+    """One message as the platform shows it. *album* is shared by messages that were posted as one.
+
+    *service* names what the platform itself announces, such as a join, and is empty for what somebody wrote. *thread*
+    is the one that hangs under the message. *extra* is, as JSON, all the platform said that has no field here.
+    """
 
     id: MessageId
     at: datetime
@@ -90,17 +103,28 @@ class Message:
     protected: bool = False
     files: Sequence[File] = ()
     topic_event: TopicEvent | None = None
+    author_id: int | None = None
+    automatic: bool = False  # a bot or a webhook wrote it
+    service: str = ""
+    thread: ChannelId | None = None
+    reactions: Sequence[Reaction] = ()
+    extra: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
     """One answer of a channel's history.
 
-    ``reached_start`` is the platform's word that nothing older exists; an empty page alone says nothing.
+    ``reached_start`` is the platform's word that nothing older exists, ``reached_head`` that nothing newer did when it
+    answered; an empty page alone says nothing. Without ``may_read`` the right to read history is not proven, and an
+    empty page may be a closed door. *limit* is how many messages were asked for.
     """
 
     messages: Sequence[Message]
     reached_start: bool
+    reached_head: bool = False
+    limit: int = 100
+    may_read: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,27 +135,52 @@ class FilePage:
     ended: bool
 
 
+class ChannelKind(StrEnum):
+    """What a channel is to its platform; a board has no messages of its own, only threads."""
+
+    CHANNEL = "channel"
+    ANNOUNCEMENT = "announcement"
+    VOICE = "voice"
+    BOARD = "board"  # Discord's forum and media channels
+    THREAD = "thread"
+    PRIVATE_CHAT = "private chat"
+
+
 @dataclass(frozen=True, slots=True)
 class Channel:
-    """A channel as the account sees it. What is *protected* cannot be copied on the server."""
+    """A channel as the account sees it. What is *protected* cannot be copied on the server.
+
+    *visible* is the right to be in it, *readable* the proven right to read its history. A thread's *parent* is the
+    channel it hangs under; an *archived* one sleeps until somebody posts, a *private* one shows itself to its members.
+    """
 
     id: ChannelId
     title: str
     forum: bool = False
     protected: bool = False
     may_post: bool = False
+    kind: ChannelKind = ChannelKind.CHANNEL
+    guild: GuildId | None = None
+    parent: ChannelId | None = None
+    visible: bool = True
+    readable: bool = True
+    archived: bool = False
+    private: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Head:
     """A channel's newest message and the platform's own counter of changes, where it has one.
 
-    *channel* is what the same answer told of the channel itself.
+    *channel* is what the same answer told of the channel itself. The newest message may be deleted by now; for a board
+    it is the newest thread's number. Of threads *messages* is how many there are, *posted* how many there ever were.
     """
 
     newest: MessageId | None
     changes: int | None
     channel: Channel | None = None
+    messages: int | None = None
+    posted: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +188,14 @@ class ChannelPage:
     """Some of the channels the account can see; *next* is None when these were the last."""
 
     heads: Mapping[ChannelId, Head]
+    next: Cursor | None
+
+
+@dataclass(frozen=True, slots=True)
+class GuildPage:
+    """Some of the guilds the account is in, by name; *next* is None when these were the last."""
+
+    guilds: Mapping[GuildId, str]
     next: Cursor | None
 
 
@@ -161,47 +218,6 @@ class TopicPage:
 
     topics: Sequence[Topic]
     next: Cursor | None
-
-
-@dataclass(frozen=True, slots=True)
-class News:
-    """What became of a channel, up to the value *upto* of its counter of changes.
-
-    *steps* is how far that lies ahead of the value before, where the platform says so: the sequence is unbroken
-    only when ``upto - steps`` is the value known so far. To be applied in the order posted, edited, deleted.
-    """
-
-    upto: int | None
-    steps: int | None = None
-    posted: Sequence[Message] = ()
-    edited: Sequence[Message] = ()
-    deleted: Sequence[MessageId] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Difference:
-    """All that changed since a counter value, or the next part of it: there is more unless *final*."""
-
-    news: News
-    final: bool
-
-
-@dataclass(frozen=True, slots=True)
-class TooLong:
-    """The platform no longer tells each change: what lies between is unknown and has to be read. *head* is now."""
-
-    head: Head
-
-
-@dataclass(frozen=True, slots=True)
-class Hint:
-    """Something changed, the platform says. Hints get lost, so the gate is the truth.
-
-    Without a *channel* anything may have changed, because hints may have been missed.
-    """
-
-    channel: ChannelId | None
-    news: News | None = None
 
 
 # What is sent
