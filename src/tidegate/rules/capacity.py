@@ -1,0 +1,98 @@
+"""Whether a run fits: how many sends the windows to come have room for, and when the last one is (seed 002)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+from tidegate.rules.pacing import DAY, HOUR, Caps, Pace, WarmUp, warm_up_cap
+from tidegate.rules.window import Opening
+
+FARTHEST = 366
+"""Windows looked at before an estimate gives up: a run that takes longer than a year does not fit."""
+
+
+@dataclass(frozen=True, slots=True)
+class Supply:
+    """What an account may send: its pace, its caps, and its warm-up with the instant that began."""
+
+    pace: Pace
+    caps: Caps = field(default_factory=Caps)
+    warm_up: WarmUp | None = None
+    warm_since: datetime | None = None
+
+    def within(self, opening: Opening) -> int:
+        """The most sends from an empty bucket between two instants."""
+        open_for = max(opening.closes - opening.opens, timedelta())
+        most = open_for // self.pace.interval
+        if self.caps.per_hour is not None:
+            hours, rest = divmod(open_for, HOUR)
+            most = min(most, hours * self._hourly + min(rest // self.pace.interval, self._hourly))
+        for cap in (self.caps.per_day, self._warm_cap(opening.opens)):
+            if cap is not None:
+                most = min(most, cap * max(-(-open_for // DAY), 1))
+        return most
+
+    def last_of(self, sends: int, opens: datetime) -> datetime:
+        """When the last of so many sends is made, the first of them an interval after *opens*."""
+        hours, rest = divmod(sends - 1, self._hourly) if self.caps.per_hour is not None else (0, sends - 1)
+        return opens + hours * HOUR + (rest + 1) * self.pace.interval
+
+    @property
+    def _hourly(self) -> int:
+        assert self.caps.per_hour is not None
+        return min(self.caps.per_hour, HOUR // self.pace.interval)
+
+    def _warm_cap(self, at: datetime) -> int | None:
+        if self.warm_up is None:
+            return None
+        return warm_up_cap(self.warm_up, self.warm_since or at, at)
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """What of a run one window takes."""
+
+    opening: Opening
+    sends: int
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """Whether a run fits. *short_by* are sends without a place; *accounts* is how many do it in one window."""
+
+    sends: int
+    starts_at: datetime | None
+    finishes_at: datetime | None
+    short_by: int
+    windows: Sequence[Share]
+    accounts: int
+
+    @property
+    def fits(self) -> bool:
+        return self.short_by == 0
+
+
+def estimate(sends: int, supply: Supply, openings: Iterable[Opening], *, now: datetime, queued: int = 0) -> Estimate:
+    """Lay so many sends into the windows to come, behind *queued* others that the account has to make first.
+
+    Give one opening where the run stops when its window closes, and the endless row of them where it goes on.
+    """
+    ahead, left, shares = queued, sends, list[Share]()
+    starts_at = finishes_at = None
+    room = 0
+    for _, opening in zip(range(FARTHEST), openings, strict=False):
+        usable = Opening(max(opening.opens, now), opening.closes)
+        fits = supply.within(usable)
+        room = room or fits
+        first = min(ahead, fits)
+        mine = min(left, fits - first)
+        ahead, left = ahead - first, left - mine
+        if mine:
+            starts_at = starts_at or supply.last_of(first + 1, usable.opens)
+            finishes_at = supply.last_of(first + mine, usable.opens)
+            shares.append(Share(usable, mine))
+        if not left:
+            break
+    return Estimate(sends, starts_at, finishes_at, left, shares, max(-(-sends // room), 1) if room else 0)

@@ -1,0 +1,97 @@
+"""When a reminder fires: once, by a cron line, or by a simple repeat, in a time zone of its own (seed 002)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, time
+from enum import StrEnum
+from zoneinfo import ZoneInfo
+
+from cronsim import CronSim, CronSimError
+
+from tidegate.rules.window import instant_shown
+
+USUAL_TIME = time(9)
+"""When a repeat says nothing about the time of day."""
+
+
+class Every(StrEnum):
+    """The simple repeats. A week repeats on a weekday, a month on a day of it."""
+
+    HOUR = "hour"
+    DAY = "day"
+    WEEKDAY = "weekday"
+    WEEK = "week"
+    MONTH = "month"
+
+
+@dataclass(frozen=True, slots=True)
+class Once:
+    """At that reading of the wall clock, which carries no zone itself."""
+
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Cron:
+    """By a cron line of five fields; days are numbers or names such as FRI."""
+
+    line: str
+
+    def __post_init__(self) -> None:
+        if len(self.line.split()) != 5:
+            raise ValueError(f'A cron line has five fields, such as "0 9 * * FRI"; this is not one: "{self.line}".')
+        try:
+            next(CronSim(self.line, datetime(2000, 1, 1, tzinfo=UTC)))
+        except CronSimError as problem:
+            wrong = f'The cron line "{self.line}" cannot be read: {str(problem).lower()}.'
+            raise ValueError(f'{wrong} Write one such as "0 9 * * FRI".') from problem
+        except StopIteration as problem:
+            raise ValueError(f'The cron line "{self.line}" names a day that never comes.') from problem
+
+
+Schedule = Once | Cron
+
+
+def repeat(every: Every, *, at: time = USUAL_TIME, on: str | int | None = None) -> Cron:
+    """A simple repeat as the cron line it means; *on* is a weekday's name for a week, a day's number for a month.
+
+    A month without that day is left out, as cron does it: who wants the end of each month writes the cron line with L.
+    """
+    clock = f"{at.minute} {at.hour}"
+    match every:
+        case Every.HOUR:
+            return Cron(f"{at.minute} * * * *")
+        case Every.DAY:
+            return Cron(f"{clock} * * *")
+        case Every.WEEKDAY:
+            return Cron(f"{clock} * * MON-FRI")
+        case Every.WEEK:
+            return Cron(f"{clock} * * {on or 'MON'}")
+        case Every.MONTH:
+            return Cron(f"{clock} {on or 1} * *")
+
+
+def next_firing(schedule: Schedule, zone: ZoneInfo, after: datetime) -> datetime | None:
+    """The first firing after that instant; None when there is none left.
+
+    Where the clock jumps over the time, it fires right after the jump; where a time comes twice, it fires once.
+    """
+    if isinstance(schedule, Once):
+        at = instant_shown(schedule.at, zone)
+        return at if at > after else None
+    try:
+        found: datetime = next(CronSim(schedule.line, after.astimezone(zone)))
+    except StopIteration:  # nothing in the next fifty years
+        return None
+    return found.astimezone(UTC)
+
+
+def last_missed(schedule: Schedule, zone: ZoneInfo, due_at: datetime, now: datetime) -> datetime:
+    """The firing to make up for when nobody was there at *due_at*: the newest up to now, because one is enough."""
+    if isinstance(schedule, Once):
+        return due_at
+    reached: datetime = next(CronSim(schedule.line, (now.replace(microsecond=0)).astimezone(zone), reverse=True))
+    latest = reached.astimezone(UTC)
+    exactly = next_firing(schedule, zone, latest)
+    return max(due_at, exactly if exactly is not None and exactly <= now else latest)

@@ -1,0 +1,112 @@
+"""Whether a run fits, and when it ends."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from itertools import islice
+from zoneinfo import ZoneInfo
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tidegate.rules.capacity import Supply, estimate
+from tidegate.rules.pacing import Bucket, Caps, Granted, Pace, WarmUp, charge, empty, held_back_until
+from tidegate.rules.window import Opening, Window
+
+NOON = datetime(2026, 11, 15, 12, tzinfo=UTC)
+DAYLONG = Window(6, 18, ZoneInfo("UTC"))
+HOUR = timedelta(hours=1)
+
+
+def an_hour(now: datetime = NOON) -> list[Opening]:
+    return [Opening(now, now + HOUR)]
+
+
+def test_what_does_not_fit_is_counted_before_anything_is_sent():
+    """D-43: 2,000 parts at 20 a minute in one hour: 1,190 fit and 810 are short."""
+    found = estimate(2_000, Supply(Pace(20)), an_hour(), now=NOON)
+    assert (found.windows[0].sends, found.short_by, found.fits) == (1_190, 810, False)
+    assert found.accounts == 2
+
+
+def test_a_thousand_groups_at_forty_a_minute_take_twenty_five_minutes():
+    """The figure of the design: the limit itself, with half a second of slack a minute."""
+    found = estimate(1_000, Supply(Pace(40)), an_hour(), now=NOON)
+    assert found.fits
+    assert found.finishes_at is not None
+    assert found.finishes_at - NOON == timedelta(seconds=1_512.5)
+
+
+def test_what_the_account_has_queued_goes_first():
+    """An estimate that forgets the run in front promises what it cannot keep."""
+    alone = estimate(100, Supply(Pace(40)), an_hour(), now=NOON)
+    behind = estimate(100, Supply(Pace(40)), an_hour(), now=NOON, queued=1_000)
+    assert alone.finishes_at is not None
+    assert behind.finishes_at == alone.finishes_at + 1_000 * Pace(40).interval
+    assert estimate(100, Supply(Pace(40)), an_hour(), now=NOON, queued=2_350).short_by == 70
+
+
+def test_a_run_that_goes_on_next_day_tells_each_days_share():
+    """resume_next: the rest is laid into the windows that follow."""
+    found = estimate(40_000, Supply(Pace(40)), DAYLONG.openings(NOON), now=NOON)
+    assert found.fits
+    assert [share.sends for share in found.windows] == [14_280, 25_720]
+    assert found.windows[1].opening.opens == datetime(2026, 11, 16, 6, tzinfo=UTC)
+
+
+def test_caps_and_a_warm_up_count():
+    """A new account that may send 20 on its first day needs days, whatever its pace."""
+    warming = Supply(Pace(4), warm_up=WarmUp(), warm_since=NOON)
+    found = estimate(100, warming, DAYLONG.openings(NOON), now=NOON)
+    assert [share.sends for share in found.windows] == [20, 20, 36, 24]
+    assert estimate(500, Supply(Pace(40), Caps(per_hour=200)), an_hour(), now=NOON).short_by == 300
+
+
+def test_an_account_without_any_window_is_told_so():
+    """Nothing fits where nothing opens, and no division by it."""
+    found = estimate(5, Supply(Pace(40)), [], now=NOON)
+    assert (found.fits, found.short_by, found.accounts, found.finishes_at) == (False, 5, 0, None)
+
+
+@given(
+    sends=st.integers(1, 400),
+    rate=st.integers(1, 60),
+    per_hour=st.none() | st.integers(1, 300),
+    minutes=st.integers(1, 600),
+)
+def test_the_estimate_is_what_the_pace_then_does(sends, rate, per_hour, minutes):
+    """Played through with the pace's own rules, no run ends later than was said, and none sends more than fits."""
+    pace, caps = Pace(rate), Caps(per_hour=per_hour)
+    opening = Opening(NOON, NOON + timedelta(minutes=minutes))
+    found = estimate(sends, Supply(pace, caps), [opening], now=NOON)
+    made = play(sends, pace, caps, opening)
+    assert len(made) >= sends - found.short_by
+    if found.fits and found.finishes_at is not None:
+        assert made[sends - 1] <= found.finishes_at
+
+
+def play(sends: int, pace: Pace, caps: Caps, opening: Opening) -> list[datetime]:
+    bucket: Bucket = empty(pace, opening.opens)
+    made: list[datetime] = []
+    now = opening.opens
+    while len(made) < sends and now < opening.closes + pace.interval:
+        held = held_back_until(made, caps, now)
+        if held is not None and held > now:
+            now = held
+            continue
+        answer = charge(bucket, pace, now)
+        if isinstance(answer, Granted):
+            bucket = answer.bucket
+            made.append(now)
+        else:
+            now = answer.until
+    return made
+
+
+@given(sends=st.integers(1, 5_000), queued=st.integers(0, 5_000), rate=st.integers(1, 100), days=st.integers(1, 5))
+def test_every_send_has_a_place_or_is_told_to_be_short(sends, queued, rate, days):
+    """Nothing is lost between the windows: what is laid out and what is short make up the whole."""
+    openings = list(islice(DAYLONG.openings(NOON), days))
+    found = estimate(sends, Supply(Pace(rate)), openings, now=NOON, queued=queued)
+    assert sum(share.sends for share in found.windows) + found.short_by == sends
+    assert all(share.opening.opens <= share.opening.closes for share in found.windows)
