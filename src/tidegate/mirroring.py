@@ -49,6 +49,7 @@ def habits_of(settings: Settings) -> CycleHabits:
             cold_every_nth_cycle=settings.cold_every_nth_cycle,
         ),
         retries=RetryHabits(cycle_interval=settings.cycle_every),
+        preview_calls=settings.preview_calls_per_cycle,
     )
 
 

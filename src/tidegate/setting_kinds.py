@@ -55,6 +55,7 @@ def _home(path: Path) -> Path:
 
 
 Count = Annotated[int, BeforeValidator(_number), Field(gt=0), Allowed("a whole number of 1 or more")]
+Budget = Annotated[int, BeforeValidator(_number), Field(ge=0), Allowed("a whole number of 0 or more")]
 Cap = Annotated[Count | None, Allowed("a whole number of 1 or more, or left out for no cap")]
 ApiId = Annotated[Count | None, Allowed("a whole number of 1 or more")]
 Rate = Annotated[

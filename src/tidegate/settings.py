@@ -18,6 +18,7 @@ from tidegate.setting_kinds import (
     Alias,
     Allowed,
     ApiId,
+    Budget,
     Cap,
     Count,
     Growth,
@@ -169,6 +170,9 @@ class Settings(BaseSettings):
     )
     cold_every_nth_cycle: Count = setting(
         5, "A cold channel or topic has its turn every so many cycles.", "WORKER_EMPTY_SCAN_BACKOFF_EVERY_NTH"
+    )
+    preview_calls_per_cycle: Budget = setting(
+        50, "The most calls spent after a cycle on preview pictures of archives; 0 looks for none."
     )
     backfill_concurrency: Count = setting(
         2, "How many channels of one account are backfilled at once.", "BACKFILL_CONCURRENCY"

@@ -17,6 +17,7 @@ from tests.loopback.conftest import Connects
 from tidegate.loopback.faults import Fault, FaultKind
 from tidegate.loopback.telegram import TelegramServer
 from tidegate.loopback.telegram.content import AWAY, File, FileKind
+from tidegate.loopback.telegram.pictures import photo_sizes
 
 MIB = 1 << 20
 
@@ -138,6 +139,16 @@ class TestUpload:
         held = channel.messages[channel.top].file
         assert held is not None
         assert (held.name, held.sha256()) == ("big.bin", upload.sha256)
+
+    async def test_a_drawn_picture_has_three_sizes(self, client: TelegramClient, telegram: TelegramServer) -> None:
+        """Each size is a real picture of its own, read by the letter the platform gives it."""
+        photo = (await posted(client, telegram, telegram.world.add_photo("cover.png"))).media.photo
+        assert [size.type for size in photo.sizes] == ["m", "x", "y"]
+        for size in photo.sizes:
+            named = types.InputPhotoFileLocation(photo.id, photo.access_hash, photo.file_reference, size.type)
+            answer = await client(functions.upload.GetFileRequest(named, 0, 1 << 20))
+            assert answer.bytes == photo_sizes("cover.png")[size.type]
+            assert (len(answer.bytes), answer.bytes[:4]) == (size.size, b"\x89PNG")
 
     async def test_a_photo_stays_a_photo(self, client: TelegramClient, telegram: TelegramServer) -> None:
         """A preview picture is uploaded in the small form and found as a picture."""

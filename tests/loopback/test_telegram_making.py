@@ -139,6 +139,7 @@ class TestKeeping:
         channel.members = set(world.accounts)
         world.post(channel, file=make_file(world, FileSpec(name="a", base64=b64encode(b"bytes"))))
         world.edit(channel, channel.top, text="edited")
+        make_file(world, FileSpec(name="cover.png", picture=True))
         world.rename_topic(world.channel("Dragon Hoard"), 3, "Renamed")
         world.delete_topic(world.channel("Dragon Hoard"), 4)
         first = TelegramServer(world, world.clock)

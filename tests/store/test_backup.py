@@ -51,6 +51,8 @@ INSERT INTO archives (channel, topic, kind, base, name, lost) SELECT id, 1, 'zip
 INSERT INTO archive_parts (archive, channel, message, file, number, name, size, at, seen_at, sender)
 SELECT id, channel, 1, 2, 0, 'a.zip', 10, clock_now(), clock_now(), '' FROM archives;
 INSERT INTO archive_contents (archive, number, path, size) SELECT id, 1, 'tower/gate.stl', 5 FROM archives;
+INSERT INTO pictures (hash, mime, content) VALUES (decode('01', 'hex'), 'image/png', decode('89504e', 'hex'));
+INSERT INTO previews (archive, message, picture) SELECT id, 1, decode('01', 'hex') FROM archives;
 INSERT INTO failures (archive, channel, topic, message, reason, attempts, next_try_at)
 SELECT id, channel, 1, 1, 'download', 1, clock_now() FROM archives;
 INSERT INTO cycles (account, number, whole, began_at, report) SELECT id, 1, true, clock_now(), '{}' FROM accounts;

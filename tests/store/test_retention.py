@@ -12,7 +12,7 @@ from tidegate.store.database import Connection, Database
 from tidegate.store.retention import Retention, sweep
 
 DAY = timedelta(days=1)
-KEEP = Retention(calls=90 * DAY, events=30 * DAY, commands=7 * DAY, workers=7 * DAY, waits=DAY, chats=DAY)
+KEEP = Retention(calls=90 * DAY, events=30 * DAY, commands=7 * DAY, workers=7 * DAY, waits=DAY, chats=DAY, pictures=DAY)
 
 # One row of each kind, ended so long ago: $1 says how long.
 ROWS = {
@@ -32,6 +32,10 @@ ROWS = {
     "waits": """
         INSERT INTO waits (account, kind, key, until)
         SELECT id, 'chat', (SELECT count(*) FROM waits), clock_now() - $1::interval FROM accounts
+        """,
+    "pictures": """
+        INSERT INTO pictures (hash, mime, content, kept_at)
+        SELECT int8send(count(*)), 'image/png', '', clock_now() - $1::interval FROM pictures
         """,
     "chats": """
         INSERT INTO chat_pace (account, chat, tat)

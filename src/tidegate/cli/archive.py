@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import sys
 from datetime import datetime
-from typing import Annotated, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from tidegate.cli import shell
 from tidegate.errors import BadInput, NothingToDo
 from tidegate.rules.retrying import FailureReason
+
+if TYPE_CHECKING:
+    from tidegate.store.previews import Preview
 
 app = typer.Typer(help="Archives: what was found, what is inside, and what failed.", no_args_is_help=True)
 
@@ -82,15 +87,23 @@ def show(archive: Annotated[int, typer.Argument(metavar="ID", help="Its number."
 
 
 async def _show(archive: int, *, as_json: bool) -> None:
-    from tidegate.store import archive_list
+    from tidegate.store import archive_list, previews
 
     async with shell.house() as house, house.database.connection() as connection:
         found = await archive_list.show(connection, archive)
+        kept = await previews.of_archive(connection, archive)
     parts = [{**part, "at": _instant(part["at"])} for part in found["files_of"]]
-    shown = {**_row(found), "detail": _sentence(found), "files": parts, "inside": found["inside"]}
+    shown = {
+        **_row(found),
+        "detail": _sentence(found),
+        "preview": _preview(kept) if kept.size is not None else None,
+        "files": parts,
+        "inside": found["inside"],
+    }
     if as_json:
         shell.print_json(shown)
         return
+    shown["preview"] = _told(kept)
     inside = shown.pop("inside")
     files = shown.pop("files")
     shell.print_table(["what", "value"], ((key.replace("_", " "), value) for key, value in shown.items()), empty="")
@@ -103,6 +116,54 @@ def _sentence(found: dict[str, Any]) -> str | None:
     if found["reason"] is None:
         return None
     return found["detail"] or FailureReason(found["reason"]).sentence
+
+
+def _preview(kept: Preview) -> dict[str, Any]:
+    return {"message": kept.message, "size": kept.size, "type": kept.mime}
+
+
+def _told(kept: Preview) -> str:
+    """An archive's preview picture in words."""
+    if kept.size is not None:
+        return f"{kept.mime}, {kept.size} bytes, from message {kept.message}"
+    if kept.trouble:
+        return f"none: {kept.trouble}" + (" It is tried again after the next cycle." if kept.looking else "")
+    return "none yet; it is looked for after the next cycle" if kept.looking else "none was posted with it"
+
+
+@app.command()
+def preview(
+    archive: Annotated[int, typer.Argument(metavar="ID", help="Its number.")],
+    file: Annotated[str, typer.Argument(metavar="FILE", help="Where to write it; - is standard output.")],
+) -> None:
+    """Write the preview picture of an archive to a file, which must not exist yet."""
+    shell.run(_write_preview(archive, file))
+
+
+async def _write_preview(archive: int, file: str) -> None:
+    from tidegate.store import archive_list, previews
+
+    async with shell.house() as house, house.database.connection() as connection:
+        await archive_list.show(connection, archive)
+        kept = await previews.of_archive(connection, archive)
+        content = await previews.content_of(connection, archive)
+    if content is None:
+        raise NothingToDo(f"Archive {archive} has no preview picture: {_told(kept).removesuffix('.')}.")
+    if file == "-":
+        sys.stdout.buffer.write(content)
+    else:
+        _write_new(file, content)
+        shell.say(f"{len(content)} bytes, {kept.mime}, written to {file}")
+
+
+def _write_new(file: str, content: bytes) -> None:
+    try:
+        with Path(file).open("xb") as opened:
+            opened.write(content)
+    except FileExistsError:
+        raise BadInput(f"{file} exists already; name another file.") from None
+    except OSError as problem:
+        raise BadInput(f"{file} cannot be written: {problem.strerror}.") from problem
 
 
 @app.command()

@@ -49,6 +49,7 @@ class CycleHabits:
     scans: ScanHabits = field(default_factory=ScanHabits)
     retries: RetryHabits = field(default_factory=RetryHabits)
     limits: CallLimits = field(default_factory=CallLimits)
+    preview_calls: int = 50
 
 
 async def run_cycle(

@@ -17,6 +17,7 @@ from tidegate.errors import NotOurs, PlatformError, TidegateError
 from tidegate.lanes import Lane
 from tidegate.mirror.cycle import CycleHabits, run_cycle
 from tidegate.mirror.indexing import work_off
+from tidegate.mirror.previewing import find_previews
 from tidegate.mirror.report import Report
 from tidegate.port import ChannelId
 from tidegate.store import cycles
@@ -187,6 +188,7 @@ class Rounds:
         try:
             report = await run_cycle(lane, self._database, self._clock, self._habits, only=only, since=since)
             await work_off(lane, self._database, self._habits.retries, cycle=report.cycle)
+            await find_previews(lane, self._database, calls=self._habits.preview_calls, cycle=report.cycle)
             await lane.write_ledger()
         except NotOurs:
             wish.cancel()  # a command stays with its account: whoever serves it next takes it up again

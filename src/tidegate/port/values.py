@@ -55,8 +55,19 @@ class FileKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class Picture:
+    """A photo in one of the sizes that the platform keeps of it."""
+
+    size: int
+    handle: FileHandle
+
+
+@dataclass(frozen=True, slots=True)
 class File:
-    """A file as its message announces it. *name* is a stranger's word, and empty where there is none."""
+    """A file as its message announces it. *name* is a stranger's word, and empty where there is none.
+
+    Of a photo this is the largest size, and *picture* one of the middle, where there are several.
+    """
 
     id: FileId
     name: str
@@ -64,6 +75,7 @@ class File:
     mime: str
     kind: FileKind
     handle: FileHandle
+    picture: Picture | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -167,6 +167,18 @@ class TestFiles:
         [file] = translated.files
         assert (file.kind, file.size, location_of(file.handle)[0].thumb_size) == (FileKind.PHOTO, 70, "y")
 
+    @pytest.mark.parametrize(("sizes", "middle"), [("y", "y"), ("my", "y"), ("mxy", "x"), ("smxy", "x")])
+    def test_a_photo_has_a_picture_of_middle_size(self, sizes: str, middle: str) -> None:
+        """A preview wants neither the tiniest nor the largest."""
+        told = [types.PhotoSize(kind, 1, 1, 10 * number) for number, kind in enumerate(sizes, start=1)]
+        media = types.MessageMediaPhoto(photo=types.Photo(1, 2, b"ref", NOON, told, dc_id=4))
+        translated = translate.message_of(message(media=media), {})
+        assert translated is not None
+        picture = translated.files[0].picture
+        assert picture is not None
+        assert location_of(picture.handle)[0].thumb_size == middle
+        assert picture.size == 10 * (1 + sizes.index(middle))
+
     def test_a_file_that_is_gone_is_none(self) -> None:
         """Media that Telegram withdrew leaves an empty shell."""
         media = types.MessageMediaDocument(document=types.DocumentEmpty(id=1))

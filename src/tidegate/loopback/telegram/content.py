@@ -28,7 +28,10 @@ class FileKind(StrEnum):
 
 @dataclass(slots=True)
 class File:
-    """A file on the platform. *pieces* are given bytes by their offset; all others are computed."""
+    """A file on the platform. *pieces* are given bytes by their offset; all others are computed.
+
+    *smaller* are other sizes of a photo, by the platform's letter for them; the file itself is the largest, "y".
+    """
 
     id: int
     name: str
@@ -39,6 +42,7 @@ class File:
     centre: int = HOME
     home: int = 0  # the channel it was first posted in
     generation: int = 0  # of its references: each step makes the earlier ones expire
+    smaller: dict[str, bytes] = field(default_factory=dict)
 
     def read(self, offset: int, limit: int) -> bytes:
         """The bytes from *offset*, at most *limit*, none beyond the end."""

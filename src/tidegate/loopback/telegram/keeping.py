@@ -102,7 +102,8 @@ def _world_in(held: dict[str, Any], clock: Clock) -> World:
     world.limits = Limits(**held["limits"])
     for file in held["files"]:
         pieces = {int(offset): b64decode(piece) for offset, piece in file["pieces"].items()}
-        world.files[file["id"]] = File(**file | {"kind": FileKind(file["kind"]), "pieces": pieces})
+        smaller = {letter: b64decode(one) for letter, one in file["smaller"].items()}
+        world.files[file["id"]] = File(**file | {"kind": FileKind(file["kind"]), "pieces": pieces, "smaller": smaller})
     for account in held["accounts"]:
         gated = {int(channel): (pts, top) for channel, (pts, top) in account["gated"].items()}
         world.accounts[account["id"]] = Account(**account | {"gated": gated})

@@ -27,7 +27,9 @@ def get_file(request: Request) -> Answer:
         raise Refusal(303, f"FILE_MIGRATE_{file.centre}")
     _check_range(query.offset, query.limit, precise=bool(query.precise))
     kind = types.storage.FileUnknown()
-    return types.upload.File(kind, mtime=0, bytes=file.read(query.offset, query.limit))
+    smaller = file.smaller.get(query.location.thumb_size)
+    content = smaller[query.offset :][: query.limit] if smaller else file.read(query.offset, query.limit)
+    return types.upload.File(kind, mtime=0, bytes=content)
 
 
 def save_file_part(request: Request) -> Answer:

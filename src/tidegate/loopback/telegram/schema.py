@@ -34,21 +34,22 @@ class EntrySpec(_Strict):
 
 
 class FileSpec(_Strict):
-    """A file: exact bytes, a size whose bytes are computed, or the entries of a sparse zip."""
+    """A file: exact bytes, a size whose bytes are computed, the entries of a sparse zip, or a drawn picture."""
 
     name: str
     size: Annotated[int, Field(ge=0)] | None = None
     base64: Base64Bytes | None = None
     zip: list[EntrySpec] | None = None
+    picture: Literal[True] | None = None
     pieces: list[PieceSpec] = []
     kind: FileKind = FileKind.DOCUMENT
     centre: Literal[2, 4] = 2
     mime: str = "application/octet-stream"
 
     @model_validator(mode="after")
-    def _one_of_three(self) -> FileSpec:
-        if sum(given is not None for given in (self.size, self.base64, self.zip)) != 1:
-            raise ValueError(f'the file "{self.name}" needs exactly one of size, base64 and zip')
+    def _one_of_four(self) -> FileSpec:
+        if sum(given is not None for given in (self.size, self.base64, self.zip, self.picture)) != 1:
+            raise ValueError(f'the file "{self.name}" needs exactly one of size, base64, zip and picture')
         return self
 
 

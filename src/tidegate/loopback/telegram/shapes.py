@@ -178,7 +178,8 @@ def _media(world: World, message: Message, viewer: Account) -> TLObject:
         video = True if file.kind is FileKind.VIDEO else None
         return types.MessageMediaDocument(document=document(world, file, message, viewer), video=video)
     access = world.token("file", viewer.id, file.id)
-    sizes = [types.PhotoSize("x", 16, 16, file.size)]
+    largest = types.PhotoSize("y", 160, 160, file.size)
+    sizes = [*(types.PhotoSize(letter, 16, 16, len(one)) for letter, one in file.smaller.items()), largest]
     return types.MessageMediaPhoto(
         photo=types.Photo(file.id, access, reference(world, file, viewer), message.date, sizes, file.centre)
     )

@@ -25,7 +25,8 @@ from tidegate.loopback.telegram.channels import (
     Topic,
     topic_of,
 )
-from tidegate.loopback.telegram.content import HOME, File
+from tidegate.loopback.telegram.content import HOME, File, FileKind
+from tidegate.loopback.telegram.pictures import photo_sizes
 from tidegate.loopback.telegram.record import Record
 
 
@@ -125,6 +126,12 @@ class World:
     def add_content(self, name: str, content: bytes, **otherwise: object) -> File:
         """A file with exactly these bytes."""
         return self.add_file(name, len(content), pieces={0: content}, **otherwise)
+
+    def add_photo(self, name: str) -> File:
+        """A real picture in three sizes, the same for the same name."""
+        sizes = photo_sizes(name)
+        largest = sizes.pop("y")
+        return self.add_content(name, largest, kind=FileKind.PHOTO, mime="image/png", smaller=sizes)
 
     def add_topic(self, channel: Channel, title: str, *, date: datetime | None = None) -> Topic:
         """Somebody opens a topic; its id is that of the service message which tells it."""

@@ -14,7 +14,7 @@ from telethon.errors import TypeNotFoundError
 from telethon.extensions import BinaryReader
 from telethon.tl import types
 
-from tidegate.port import CannotAsk, File, FileHandle, FileId, FileKind
+from tidegate.port import CannotAsk, File, FileHandle, FileId, FileKind, Picture
 
 Location: TypeAlias = types.InputDocumentFileLocation | types.InputPhotoFileLocation
 
@@ -55,16 +55,22 @@ def _photo(found: types.Photo) -> File | None:
     sizes = {one.type: _bytes_of(one) for one in found.sizes if _bytes_of(one)}
     if not sizes:
         return None
-    largest = max(sizes, key=lambda kind: sizes[kind])
-    location = types.InputPhotoFileLocation(found.id, found.access_hash, found.file_reference, thumb_size=largest)
+    by_bytes = sorted(sizes, key=lambda kind: sizes[kind])
+    largest, middle = by_bytes[-1], by_bytes[len(by_bytes) // 2]
     return File(
         id=FileId(found.id),
         name="",
         size=sizes[largest],
         mime="image/jpeg",
         kind=FileKind.PHOTO,
-        handle=handle_of(location, found.dc_id),
+        handle=_photo_handle(found, largest),
+        picture=Picture(sizes[middle], _photo_handle(found, middle)),
     )
+
+
+def _photo_handle(found: types.Photo, size: str) -> FileHandle:
+    location = types.InputPhotoFileLocation(found.id, found.access_hash, found.file_reference, thumb_size=size)
+    return handle_of(location, found.dc_id)
 
 
 def _bytes_of(size: Any) -> int:
