@@ -15,8 +15,9 @@ class Patch:
     """A part of a message that changed; None where nothing is said, so that what is stored stays.
 
     Without *edited_at* nobody edited anything: the platform only filled in a preview. Such a patch has no text and
-    makes no revision. One with an older *edited_at* than the stored is late and changes nothing. *whole* is the message
-    as it is now where the platform sent all of it, for whoever never stored it.
+    makes no revision. One with an older *edited_at* than the stored is late and changes nothing. *extra* is laid over
+    the stored one, key by key: null takes a key away. *whole* is the message as it is now where the platform sent all
+    of it, for whoever never stored it.
     """
 
     id: MessageId

@@ -23,6 +23,10 @@ Cursor = NewType("Cursor", str)  # where a listing goes on, in the adapter's own
 GENERAL = TopicId(1)
 
 
+class ChannelDeleted(ChannelGone):
+    """The channel no longer exists for anybody; what is stored of it stays."""
+
+
 class UnknownChannel(ChannelGone):
     """The account was never told of this channel, so the platform was not asked; list the channels first."""
 

@@ -1,0 +1,80 @@
+"""What the account may do in a channel, worked out from roles and overwrites as Discord does it. Pure.
+
+Discord answers a request for history with an empty page where it may not be read. So the right is worked out
+beforehand: an empty page is evidence only where it is proven.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from discord import Permissions
+
+Json = Mapping[str, Any]
+
+_ROLE, _MEMBER = 0, 1
+_THREADS = (10, 11, 12)
+_VOICES = (2, 13)
+
+
+@dataclass(frozen=True, slots=True)
+class Rights:
+    """What of a channel is open to the account."""
+
+    visible: bool
+    readable: bool
+    may_post: bool
+    lists_private: bool
+
+    @classmethod
+    def of(cls, allowed: Permissions, kind: int) -> Rights:
+        """What *allowed* means in a channel of that *kind*; nothing goes where it is not seen."""
+        visible = allowed.view_channel and (kind not in _VOICES or allowed.connect)
+        posts = allowed.send_messages_in_threads if kind in _THREADS else allowed.send_messages
+        return cls(
+            visible=visible,
+            readable=visible and allowed.read_message_history,
+            may_post=visible and posts,
+            lists_private=visible and allowed.read_message_history and allowed.manage_threads,
+        )
+
+
+EVERYTHING = Rights(visible=True, readable=True, may_post=True, lists_private=True)
+"""What is open in a chat with one person."""
+
+NOTHING = Rights(visible=False, readable=False, may_post=False, lists_private=False)
+
+
+def in_guild(roles: Iterable[Json], mine: Collection[str], *, guild: str, owner: bool) -> Permissions:
+    """What the account may do in a guild before any channel has its say; the role of everybody has the guild's id."""
+    if owner:
+        return Permissions.all()
+    allowed = 0
+    for role in roles:
+        if role["id"] == guild or role["id"] in mine:
+            allowed |= int(role["permissions"])
+    permissions = Permissions(allowed)
+    return Permissions.all() if permissions.administrator else permissions
+
+
+def in_channel(
+    base: Permissions, overwrites: Iterable[Json], mine: Collection[str], *, guild: str, me: str
+) -> Permissions:
+    """What remains in a channel: its overwrites for everybody, then for all roles together, then for the account."""
+    if base.administrator:
+        return base
+    allowed = base.value
+    found = list(overwrites)
+    for layer in (
+        [one for one in found if one["id"] == guild],
+        [one for one in found if int(one["type"]) == _ROLE and one["id"] in mine and one["id"] != guild],
+        [one for one in found if int(one["type"]) == _MEMBER and one["id"] == me],
+    ):
+        denied = granted = 0
+        for one in layer:
+            denied |= int(one["deny"])
+            granted |= int(one["allow"])
+        allowed = (allowed & ~denied) | granted
+    return Permissions(allowed)
