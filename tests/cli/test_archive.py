@@ -51,7 +51,7 @@ async def test_a_script_gets_the_contracts_shape(database: Database, tmp_path: P
     assert asked_for <= filed.keys()
     assert (filed["id"], filed["name"], filed["state"], filed["contents"]) == (good, "good.zip", "filed", 2)
     assert (failed["id"], failed["state"], failed["reason"], failed["attempts"]) == (bad, "given_up", "download", 5)
-    assert (later["state"], "download" in later["waits_for"]) == ("waiting", True)
+    assert (later["state"], "turn" in later["waits_for"]) == ("waiting", True)
     _, out, _ = await run(database, tmp_path, "archive", "list", "--state", "filed", "--channel", "Models", "--json")
     assert [one["id"] for one in json.loads(out)] == [good]
     _, out, _ = await run(database, tmp_path, "archive", "show", str(good), "--json")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gzip
 import io
+import lzma
 import struct
 import zipfile
 
@@ -10,8 +12,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.mirror.rar_writing import Stored, rar4, rar5
+from tests.mirror.test_seven_zip import DRAGON, sample
+from tests.mirror.test_tar import tarred
 from tidegate.mirror.archive_bytes import Source
-from tidegate.mirror.contents import Contents, NotListed, ReadingLimits, read_contents, safe_path
+from tidegate.mirror.contents import (
+    Contents,
+    ContentsReader,
+    NotListed,
+    Read,
+    ReadingLimits,
+    read_contents,
+    safe_path,
+)
 from tidegate.mirror.reading_child import list_entries
 from tidegate.mirror.zip_directory import zip_entries
 
@@ -112,10 +125,12 @@ async def test_a_large_zip_is_listed_by_its_large_records() -> None:
     assert (huge.path, huge.size) == ("huge.bin", 1 << 40)
 
 
-async def test_the_child_may_not_fetch_without_end() -> None:
-    """A directory that lies in more bytes than allowed is given up, with a sentence."""
-    with pytest.raises(NotListed, match="more than 65536 bytes"):
-        await listed(zipped(*[f"{'n' * 200}{number}" for number in range(1_000)]), limits=ReadingLimits(fetched=65_536))
+async def test_a_directory_in_more_bytes_than_may_be_fetched_is_cut() -> None:
+    """What was read is kept, and the flag says that there is more."""
+    many = zipped(*[f"{'n' * 200}{number}" for number in range(1_000)])
+    contents = await listed(many, limits=ReadingLimits(fetched=3 * 65_536))
+    assert 0 < len(contents.files) < 1_000
+    assert contents.flags == ["contents_cut"]
 
 
 async def test_the_child_may_not_take_all_memory() -> None:
@@ -129,6 +144,47 @@ async def test_the_child_may_not_take_all_time() -> None:
     """A child that does not answer in its time is ended."""
     with pytest.raises(NotListed, match="time"):
         await listed(zipped("a.stl"), limits=ReadingLimits(seconds=0))
+
+
+async def test_one_child_lists_many_archives_and_is_replaced_when_it_is_ended() -> None:
+    """A child that died of one archive is no trouble for the next; one that did not goes on."""
+    small, greedy = zipped("a.stl"), lzma.compress(tarred([("b.stl", 9)]), preset=9)
+
+    def reading(content: bytes) -> Read:
+        async def read(offset: int, length: int) -> bytes:
+            return content[offset : offset + length]
+
+        return read
+
+    async with ContentsReader(ReadingLimits(memory=60 * 1024 * 1024)) as reader:
+        for _ in range(3):
+            assert paths(await reader.read("zip", len(small), reading(small))) == ["a.stl"]
+        assert reader.children == 1
+        for _ in range(2):
+            with pytest.raises(NotListed, match="memory"):
+                await reader.read("tar", len(greedy), reading(greedy))
+            assert paths(await reader.read("zip", len(small), reading(small))) == ["a.stl"]
+        assert reader.children == 3
+
+
+@pytest.mark.parametrize(
+    ("content", "found"),
+    [
+        (zipped("a.stl"), ["a.stl"]),
+        (rar4([Stored(b"b.stl", 9)]).content, ["b.stl"]),
+        (rar5([Stored(b"c.stl", 9)]).content, ["c.stl"]),
+        (tarred([("d.stl", 9)]), ["d.stl"]),
+        (gzip.compress(tarred([("e.stl", 9)])), ["e.stl"]),
+        (sample("packed_header"), sorted(DRAGON)),
+        (b"a film, perhaps" * 99, []),
+        (b"", []),
+    ],
+    ids=["zip", "rar 4", "rar 5", "tar", "tar.gz", "7z", "a film", "nothing"],
+)
+async def test_pieces_of_unknown_type_are_read_as_what_they_begin_like(content: bytes, found: list[str]) -> None:
+    """``x.001`` says nothing of its type; where the first bytes do not either, there is nothing inside to list."""
+    contents = await listed(content, "whatever")
+    assert (sorted(paths(contents)), contents.flags) == (found, [])
 
 
 async def test_trouble_while_fetching_reaches_whoever_asked() -> None:

@@ -69,14 +69,10 @@ def _row(found: dict[str, Any]) -> dict[str, Any]:
 
 def _waits_for(found: dict[str, Any]) -> str | None:
     """What a waiting archive waits for, which is not always this release's to do."""
-    from tidegate.mirror.indexing import WORKABLE
-
     if found["state"] != "waiting":
         return None
     if found["indexed_at"] is not None:
         return "its delivery, which this release does not do yet"
-    if found["kind"] not in {kind.value for kind in WORKABLE}:
-        return "its download, without which its contents cannot be listed; this release does not do that yet"
     return "its turn after the next cycle"
 
 

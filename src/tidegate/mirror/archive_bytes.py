@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 BLOCK = 64 * 1024
 """Bytes are asked for in aligned blocks of this size: small enough to fetch little, large enough to ask seldom."""
+
+LARGEST_RUN = 512 * 1024
+"""The most bytes that are asked for at once where all of them are wanted."""
 
 
 class Damaged(Exception):
@@ -15,6 +20,14 @@ class Damaged(Exception):
 
 class Encrypted(Exception):
     """The list of contents itself is behind a password."""
+
+
+class NotUnderstood(Exception):
+    """The list is packed in a way that is not read here."""
+
+
+class CutShort(Exception):
+    """More of the archive would have to be read than is allowed: what was read so far is the list."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,13 +39,25 @@ class Entry:
     encrypted: bool = False
 
 
-class Source:
-    """An archive's bytes, read where they are needed; the block read last is kept."""
+@dataclass(slots=True)
+class Told:
+    """What an archive says about itself: of how many *volumes* it is, or that its last one is *followed* by another."""
 
-    def __init__(self, size: int, fetch: Callable[[int, int], bytes]) -> None:
+    volumes: int | None = None
+    followed: bool = False
+
+
+class Source:
+    """An archive's bytes, read where they are needed; the block read last is kept.
+
+    *parts* are the sizes of the files that it consists of, in order: blocks never reach over the end of one.
+    """
+
+    def __init__(self, size: int, fetch: Callable[[int, int], bytes], parts: Sequence[int] = ()) -> None:
         self.size = size
+        self.starts = [0, *accumulate(parts[:-1])]
         self._fetch = fetch
-        self._at = -1
+        self._at = 0
         self._block = b""
 
     def read(self, offset: int, length: int) -> bytes:
@@ -41,16 +66,34 @@ class Source:
             raise Damaged(f"{length} bytes at {offset} lie outside the archive")
         found = bytearray()
         while len(found) < length:
-            at, skip = divmod(offset + len(found), BLOCK)
-            piece = self._load(at)[skip : skip + length - len(found)]
-            if not piece:
-                raise Damaged("the archive is shorter than announced")
-            found += piece
+            found += self._block_from(offset + len(found))[: length - len(found)]
         return bytes(found)
 
-    def _load(self, at: int) -> bytes:
-        if at != self._at:
-            start = at * BLOCK
-            self._block = self._fetch(start, min(BLOCK, self.size - start))
+    def run(self, offset: int) -> bytes:
+        """Some bytes from *offset* on, the more the further it lies inside its part; none at the end.
+
+        For reading on and on: the first runs are short, so that a small archive is not asked for twice.
+        """
+        start, end = self._part_of(offset)
+        inside = offset - start
+        length = min(inside & -inside, LARGEST_RUN) if inside else BLOCK
+        return self._ask(offset, min(max(length, BLOCK), end - offset)) if offset < self.size else b""
+
+    def _block_from(self, offset: int) -> bytes:
+        if not self._at <= offset < self._at + len(self._block):
+            start, end = self._part_of(offset)
+            at = offset - (offset - start) % BLOCK
+            self._block = self._ask(at, min(BLOCK, end - at))
             self._at = at
-        return self._block
+        return self._block[offset - self._at :]
+
+    def _part_of(self, offset: int) -> tuple[int, int]:
+        """Where the part that holds this byte begins and ends."""
+        after = bisect_right(self.starts, offset)
+        return self.starts[after - 1], self.starts[after] if after < len(self.starts) else self.size
+
+    def _ask(self, offset: int, length: int) -> bytes:
+        content = self._fetch(offset, length)
+        if len(content) != length:
+            raise Damaged("the archive is shorter than announced")
+        return content

@@ -17,8 +17,18 @@ import tidegate
 from tidegate.errors import TidegateError
 from tidegate.rules.naming import Kind, safe_name
 
-FORMATS = {Kind.ZIP: "zip", Kind.SPLIT_ZIP: "zip"}
-"""The kinds whose list of contents is read without fetching the whole archive. Parts are read one after the other."""
+FORMATS = {
+    Kind.ZIP: "zip",
+    Kind.SPLIT_ZIP: "zip",
+    Kind.SEVEN_ZIP: "7z",
+    Kind.SPLIT_7Z: "7z",
+    Kind.RAR: "rar volumes",
+    Kind.RAR_PARTS: "rar volumes",
+    Kind.SPLIT_RAR: "rar",
+    Kind.TAR: "tar",
+    Kind.SPLIT: "whatever",
+}
+"""How each kind's list of contents is read, which needs only a little of the archive, or for a packed tar its start."""
 
 Read = Callable[[int, int], Awaitable[bytes]]
 """Reads some bytes of an archive at an offset; fewer only where the archive ends."""
@@ -33,11 +43,13 @@ class NotListed(TidegateError):
 
 @dataclass(frozen=True, slots=True)
 class ReadingLimits:
-    """What reading one archive's headers may take: the child's memory and time, bytes fetched, and entries kept."""
+    """What reading one archive's headers may take: the child's memory and time, bytes fetched and how often they are
+    asked for, and entries kept."""
 
     memory: int = 512 * 1024 * 1024
     seconds: int = 20
     fetched: int = 64 * 1024 * 1024
+    reads: int = 500
     entries: int = 20_000
 
 
@@ -55,35 +67,81 @@ class Inside:
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """The files inside an archive, and words about it: ``encrypted``, ``damaged``, ``contents_cut``.
+    """The files inside an archive, and words about it: ``encrypted``, ``damaged``, ``contents_cut``, ``not_listed``.
 
-    *volumes* is of how many it says it consists, where it says so.
+    *volumes* is of how many it says it consists, where it says so; *followed*: its last volume says that it is not.
     """
 
     files: Sequence[Inside]
     flags: Sequence[str]
     volumes: int | None = None
+    followed: bool = False
 
 
-async def read_contents(form: str, size: int, read: Read, limits: ReadingLimits = LIMITS) -> Contents:
-    """List an archive of *size* bytes; *form* is one of ``FORMATS``.
+async def read_contents(
+    form: str, size: int, read: Read, limits: ReadingLimits = LIMITS, *, parts: Sequence[int] = ()
+) -> Contents:
+    """List one archive, as ``ContentsReader.read`` does."""
+    async with ContentsReader(limits) as reader:
+        return await reader.read(form, size, read, parts=parts)
 
-    A password or a damaged header is no failure: the flags say so and the list is empty. ``NotListed`` is raised when
-    a limit was reached; whatever *read* raises passes through. The time limit is the child's own: waiting for bytes
-    does not count.
+
+class ContentsReader:
+    """Lists archives one after the other with one child, and with a new one after it was ended for taking too much.
+
+    *children* is how many it took so far.
     """
-    child = await asyncio.create_subprocess_exec(
+
+    def __init__(self, limits: ReadingLimits = LIMITS) -> None:
+        self.children = 0
+        self._limits = limits
+        self._child: Process | None = None
+
+    async def __aenter__(self) -> ContentsReader:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._end_child()
+
+    async def read(self, form: str, size: int, read: Read, *, parts: Sequence[int] = ()) -> Contents:
+        """List an archive of *size* bytes, in files of the sizes *parts*; *form* is one of ``FORMATS``.
+
+        A password or a damaged header is no failure: the flags say so and the list is empty. A list in more bytes than
+        may be fetched is what was read of it, flagged as cut. ``NotListed`` is raised when it took too much memory or
+        time; whatever *read* raises passes through. The time limit is the child's own: waiting for bytes does not
+        count.
+        """
+        limits = self._limits
+        job = {
+            "format": form, "size": size, "parts": list(parts), "most": limits.entries, "memory": limits.memory,
+            "seconds": limits.seconds, "fetched": limits.fetched, "reads": limits.reads,
+        }  # fmt: skip
+        if self._child is None:
+            self._child = await _start_child()
+            self.children += 1
+        answered = False
+        try:
+            found = await _converse(self._child, job, read, limits)
+            answered = True
+        finally:
+            if not answered:  # it is in the midst of something, or dead
+                await self._end_child()
+        return found
+
+    async def _end_child(self) -> None:
+        child, self._child = self._child, None
+        if child is not None and child.returncode is None:
+            child.kill()
+        if child is not None:
+            await child.wait()
+
+
+async def _start_child() -> Process:
+    return await asyncio.create_subprocess_exec(
         sys.executable, "-m", "tidegate.mirror.reading_child",
         stdin=PIPE, stdout=PIPE, stderr=DEVNULL, limit=_LONGEST_LINE, cwd="/",
         env={"PYTHONPATH": str(Path(tidegate.__file__).parent.parent), "PYTHONDONTWRITEBYTECODE": "1"},
     )  # fmt: skip
-    job = {"format": form, "size": size, "most": limits.entries, "memory": limits.memory, "seconds": limits.seconds}
-    try:
-        return await _converse(child, job, read, limits)
-    finally:
-        if child.returncode is None:
-            child.kill()
-        await child.wait()
 
 
 async def _converse(child: Process, job: dict[str, Any], read: Read, limits: ReadingLimits) -> Contents:
@@ -93,7 +151,7 @@ async def _converse(child: Process, job: dict[str, Any], read: Read, limits: Rea
     while True:
         said = await _hear(child, limits)
         if "flags" in said:
-            return Contents(files, [str(flag) for flag in said["flags"]], said["volumes"])
+            return Contents(files, [str(flag) for flag in said["flags"]], said["volumes"], said["followed"])
         if "entries" in said:
             files += [_inside(*entry) for entry in said["entries"]]
             continue

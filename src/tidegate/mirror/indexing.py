@@ -1,7 +1,4 @@
-"""Waiting sets worked off one at a time: what is inside is read from where it lies, stored, and searchable.
-
-Formats whose list of contents needs the whole file keep waiting; they are not read here.
-"""
+"""Waiting sets worked off one at a time: what is inside is read from where it lies, stored, and searchable."""
 
 from __future__ import annotations
 
@@ -12,7 +9,7 @@ import structlog
 
 from tidegate.errors import ChannelGone, PlatformError, Refused
 from tidegate.lanes import Lane
-from tidegate.mirror.contents import FORMATS, LIMITS, Contents, NotListed, ReadingLimits, read_contents
+from tidegate.mirror.contents import FORMATS, LIMITS, Contents, ContentsReader, NotListed, ReadingLimits
 from tidegate.mirror.failing import record_failure
 from tidegate.mirror.remote_file import RemoteFile, RemotePart
 from tidegate.mirror.scan import FINAL
@@ -31,7 +28,7 @@ WORKABLE = (*FORMATS, Kind.DOCUMENT)
 """What is worked off here; a document has nothing inside that could be listed."""
 
 MOST_VOLUMES = 1_000
-"""A zip that asks for more, which names do not even have, is not believed."""
+"""An archive that asks for more, which names do not even have, is not believed."""
 
 
 @dataclass(slots=True)
@@ -70,19 +67,20 @@ async def work_off(
     async with database.transaction() as connection:
         await accounts.fence(connection, lane.claim())
         await contents.put_back(connection, lane.account.id)
-    indexer = _Indexer(lane, database, habits, limits, cycle)
-    for _ in range(most):
-        async with database.transaction() as connection:
-            await accounts.fence(connection, lane.claim())
-            taken = await contents.take(connection, lane.account.id, WORKABLE)
-        if taken is None:
-            break
-        ended = await indexer.work_on(taken)
-        worked.indexed += ended is _Ended.WELL
-        worked.failed += ended in (_Ended.FAILED, _Ended.IN_TROUBLE)
-        worked.reopened += ended is _Ended.REOPENED
-        if ended is _Ended.IN_TROUBLE:
-            break
+    async with ContentsReader(limits) as reader:
+        indexer = _Indexer(lane, database, habits, reader, cycle)
+        for _ in range(most):
+            async with database.transaction() as connection:
+                await accounts.fence(connection, lane.claim())
+                taken = await contents.take(connection, lane.account.id, WORKABLE)
+            if taken is None:
+                break
+            ended = await indexer.work_on(taken)
+            worked.indexed += ended is _Ended.WELL
+            worked.failed += ended in (_Ended.FAILED, _Ended.IN_TROUBLE)
+            worked.reopened += ended is _Ended.REOPENED
+            if ended is _Ended.IN_TROUBLE:
+                break
     return worked
 
 
@@ -91,7 +89,7 @@ class _Indexer:
     lane: Lane
     database: Database
     habits: RetryHabits
-    limits: ReadingLimits
+    reader: ContentsReader
     cycle: int | None
 
     async def work_on(self, taken: Taken) -> _Ended:
@@ -105,19 +103,18 @@ class _Indexer:
         except (SourceGone, NotListed, PlatformError) as problem:
             ended = await self._fail(taken, _reason_of(problem), str(problem))
             return _Ended.IN_TROUBLE if _is_everybodys(problem) else ended
-        lacks = found.volumes is not None and len(taken.parts) < found.volumes <= MOST_VOLUMES
-        if taken.kind is Kind.ZIP and lacks:
-            return await self._reopen(taken, found.volumes or 0)
+        if (volumes := _lacking(taken, found)) is not None:
+            return await self._reopen(taken, volumes, all_told=not found.followed)
         rows = [Row(one.path, one.size, one.encrypted) for one in found.files]
         async with self.database.transaction() as connection:
             await accounts.fence(connection, self.lane.claim())
             await contents.keep(connection, taken, rows, found.flags)
         return _Ended.WELL
 
-    async def _reopen(self, taken: Taken, volumes: int) -> _Ended:
+    async def _reopen(self, taken: Taken, volumes: int, *, all_told: bool) -> _Ended:
         async with self.database.transaction() as connection:
             await accounts.fence(connection, self.lane.claim())
-            await contents.reopen(connection, taken, volumes)
+            await contents.reopen(connection, taken, volumes, all_told=all_told)
         log.info("archive.reopened", archive=taken.archive, name=taken.name, parts=len(taken.parts), volumes=volumes)
         return _Ended.REOPENED
 
@@ -130,13 +127,25 @@ class _Indexer:
             return await renew_handle(self.lane, self.database, taken, part, cycle=self.cycle)
 
         remote = RemoteFile(self.lane, parts, renew, cycle=self.cycle)
-        found = await read_contents(FORMATS[taken.kind], remote.size, remote.read, self.limits)
+        sizes = [part.size for part in parts]
+        found = await self.reader.read(FORMATS[taken.kind], remote.size, remote.read, parts=sizes)
         log.info("archive.indexed", archive=taken.archive, size=remote.size, fetched=remote.fetched, flags=found.flags)
         return found
 
     async def _fail(self, taken: Taken, reason: FailureReason, detail: str = "") -> _Ended:
         await record_failure(self.lane, self.database, self.habits, taken, reason=reason, detail=detail)
         return _Ended.FAILED
+
+
+def _lacking(taken: Taken, found: Contents) -> int | None:
+    """How many volumes there are, or are at least, when the content says that not all were found."""
+    if taken.kind is Kind.ZIP:
+        volumes = found.volumes or 0
+    elif taken.kind in (Kind.RAR, Kind.RAR_PARTS) and found.followed:
+        volumes = len(taken.parts) + 1
+    else:
+        return None
+    return volumes if len(taken.parts) < volumes <= MOST_VOLUMES else None
 
 
 def _reason_of(problem: Exception) -> FailureReason:

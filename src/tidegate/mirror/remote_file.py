@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
 from tidegate.lanes import Lane
-from tidegate.mirror.archive_bytes import BLOCK
+from tidegate.mirror.archive_bytes import BLOCK, LARGEST_RUN
 from tidegate.port import FileHandle, HandleExpired
 
 KEPT_BLOCKS = 32
@@ -55,31 +55,38 @@ class RemoteFile:
         return bytes(found)
 
     async def _read_part(self, number: int, low: int, high: int) -> bytes:
-        first, last = low // BLOCK, (high - 1) // BLOCK
-        blocks = [await self._block(number, block) for block in range(first, last + 1)]
+        first, stop = low // BLOCK, -(-high // BLOCK)
+        blocks: list[bytes] = []
+        while first + len(blocks) < stop:
+            blocks += await self._blocks_from(number, first + len(blocks), stop)
         return b"".join(blocks)[low - first * BLOCK : high - first * BLOCK]
 
-    async def _block(self, number: int, block: int) -> bytes:
+    async def _blocks_from(self, number: int, block: int, stop: int) -> list[bytes]:
+        """The next blocks: one that is known, or as many of those wanted as one call brings."""
         known = self._blocks.get((number, block))
         if known is not None:
             self._blocks.move_to_end((number, block))
-            return known
-        content = await self._fetch(number, block * BLOCK)
+            return [known]
+        count = 1
+        while block % (2 * count) == 0 and block + 2 * count <= stop and 2 * count * BLOCK <= LARGEST_RUN:
+            count *= 2
+        content = await self._fetch(number, block * BLOCK, count * BLOCK)
         self.fetched += len(content)
-        self._blocks[number, block] = content
-        if len(self._blocks) > KEPT_BLOCKS:
+        found = [content[at * BLOCK : (at + 1) * BLOCK] for at in range(count)]
+        self._blocks.update({(number, block + at): piece for at, piece in enumerate(found)})
+        while len(self._blocks) > KEPT_BLOCKS:
             self._blocks.popitem(last=False)
-        return content
+        return found
 
-    async def _fetch(self, number: int, offset: int) -> bytes:
-        """One block; a handle that has expired is renewed, which counts as no try (S-48)."""
+    async def _fetch(self, number: int, offset: int, length: int) -> bytes:
+        """Some blocks; a handle that has expired is renewed, which counts as no try (S-48)."""
         if number in self._handles:
             try:
-                return await self._ask(number, offset)
+                return await self._ask(number, offset, length)
             except HandleExpired:
                 pass
         self._handles[number] = await self._renew(self._parts[number])
-        return await self._ask(number, offset)
+        return await self._ask(number, offset, length)
 
-    async def _ask(self, number: int, offset: int) -> bytes:
-        return await self._lane.read_file(self._handles[number], offset=offset, length=BLOCK, cycle=self._cycle)
+    async def _ask(self, number: int, offset: int, length: int) -> bytes:
+        return await self._lane.read_file(self._handles[number], offset=offset, length=length, cycle=self._cycle)

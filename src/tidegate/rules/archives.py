@@ -59,8 +59,9 @@ class Part:
 class ArchiveSet:
     """File parts that belong together, by number.
 
-    ``volumes`` is how many there are when the content itself has told. ``lost`` are numbers whose message was deleted:
-    they were part of the set, so without them it is not whole. ``spares`` are the very same files in other messages.
+    ``volumes`` is how many there are when the content itself has told. ``lost`` are numbers without which the set is
+    not whole: their message was deleted, or the volume before says that they follow. ``spares`` are the very same files
+    in other messages.
     """
 
     kind: Kind

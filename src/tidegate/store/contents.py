@@ -15,7 +15,7 @@ from tidegate.store import failures, feed
 from tidegate.store.database import Connection
 from tidegate.words import AccountId
 
-READING_FLAGS = ("encrypted", "damaged", "contents_cut")
+READING_FLAGS = ("encrypted", "damaged", "contents_cut", "not_listed")
 """What reading an archive says of it; reading it again replaces these words."""
 
 
@@ -172,11 +172,20 @@ async def keep(connection: Connection, taken: Taken, files: Sequence[Row], flags
     return True
 
 
-async def reopen(connection: Connection, taken: Taken, volumes: int) -> bool:
-    """The content says that there are more volumes: the set collects again; False when it is no longer in hand."""
+async def reopen(connection: Connection, taken: Taken, volumes: int, *, all_told: bool = True) -> bool:
+    """The content says that there are more volumes: the set collects again; False when it is no longer in hand.
+
+    Where not *all* are told (a RAR's last volume knows only that another follows), that one is known to be lacking.
+    """
     moved = await connection.fetchrow(
-        "UPDATE archives SET state = 'collecting', volumes = $2 WHERE id = $1 AND state = 'working' RETURNING id",
-        taken.archive, volumes,
+        """
+        UPDATE archives
+        SET state = 'collecting', volumes = CASE WHEN $3 THEN $2 ELSE volumes END,
+            lost = CASE WHEN $3 OR $4 = ANY(lost) THEN lost ELSE array_append(lost, $4) END
+        WHERE id = $1 AND state = 'working'
+        RETURNING id
+        """,
+        taken.archive, volumes, all_told, taken.kind.first + volumes - 1,
     )  # fmt: skip
     if moved is None:
         return False
