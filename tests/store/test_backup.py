@@ -46,6 +46,10 @@ SELECT 'telegram', n, E'a\ttitle', true FROM generate_series(1, 3) n;
 INSERT INTO sights (account, channel) SELECT a.id, c.id FROM accounts a, channels c;
 INSERT INTO places (channel, topic, watermark) SELECT id, 7, 9 FROM channels;
 INSERT INTO messages (channel, id, at, author, text) SELECT id, 1, clock_now(), 'é', E'two\nlines' FROM channels;
+INSERT INTO attachments (channel, message, number, file, name, size, mime, kind)
+SELECT id, 1, 1, 2, 'a.zip', 10, '', 'document' FROM channels;
+UPDATE messages SET text = 'edited', words = '''edited'':1', extra = '{"é": 1}', files = '{2}';
+INSERT INTO early_deletions (channel, message) SELECT id, 2 FROM channels;
 INSERT INTO coverage (channel, kind, spans) SELECT id, 'documents', '{[0,5),[7,9)}' FROM channels;
 INSERT INTO archives (channel, topic, kind, base, name, lost) SELECT id, 1, 'zip', 'a', 'a.zip', '{2,3}' FROM channels;
 INSERT INTO archive_parts (archive, channel, message, file, number, name, size, at, seen_at, sender)

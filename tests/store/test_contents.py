@@ -11,6 +11,7 @@ from tidegate.port import Channel, ChannelId, Message, MessageId
 from tidegate.rules.archives import Part as SetPart
 from tidegate.rules.archives import place_part
 from tidegate.rules.naming import Kind
+from tidegate.rules.querying import read_query
 from tidegate.rules.retrying import Failure, FailureReason
 from tidegate.store import accounts, archive_list, archives, channels, contents, failures, messages
 from tidegate.store.archives import KeptSet
@@ -59,7 +60,8 @@ async def keep(database: Database, taken: Taken, *paths: str) -> bool:
 
 async def find(database: Database, query: str, most: int = 10) -> tuple[list[Found], bool]:
     async with database.connection() as connection:
-        return await search(connection, query, most=most)
+        results = await search(connection, read_query(query, lambda time: time.replace(tzinfo=UTC)), most=most)
+    return results.found, results.more
 
 
 async def test_sets_are_taken_one_at_a_time(database: Database, reader: AccountId) -> None:

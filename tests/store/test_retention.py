@@ -41,6 +41,14 @@ ROWS = {
         INSERT INTO chat_pace (account, chat, tat)
         SELECT id, (SELECT count(*) FROM chat_pace), clock_now() - $1::interval FROM accounts
         """,
+    "early_deletions": """
+        WITH place AS (
+            INSERT INTO channels (platform, number) VALUES ('telegram', 1)
+            ON CONFLICT (platform, number) DO UPDATE SET title = '' RETURNING id
+        )
+        INSERT INTO early_deletions (channel, message, deleted_at)
+        SELECT id, (SELECT count(*) FROM early_deletions), clock_now() - $1::interval FROM place
+        """,
 }
 TABLES = {kind: kind for kind in ROWS} | {"chats": "chat_pace"}
 

@@ -9,9 +9,10 @@ from datetime import datetime
 from tidegate.port import FileHandle, FileKind, Message, MessageId, News, Topic, TopicId
 from tidegate.rules.archives import ArchiveSet, Part, drop_message, place_part
 from tidegate.rules.naming import Kind, read_name
-from tidegate.store import archives, messages, places
+from tidegate.store import archives, messages, patches, places
 from tidegate.store.archives import OPEN, Handles, KeptSet
 from tidegate.store.database import Connection
+from tidegate.store.messages import Stored
 from tidegate.store.places import Place
 from tidegate.words import AccountId
 
@@ -45,13 +46,30 @@ class Offered:
     part: Part
 
 
-async def take_in(connection: Connection, place: Place, news: News, reader: AccountId, tally: Tally) -> None:
-    """Store what a page brought. What is already stored changes nothing, so pages may overlap and be repeated."""
-    if not (news.posted or news.edited or news.deleted):
+async def take_in(
+    connection: Connection,
+    place: Place,
+    news: News,
+    reader: AccountId,
+    tally: Tally,
+    *,
+    asked_at: datetime | None = None,
+) -> None:
+    """Store what a page or a piece of news brought. What is already stored changes nothing, so pages may overlap.
+
+    *asked_at* is the database's instant (``clock_now()``) before a page was asked for: only such a page brings a
+    message back that was deleted before. What the platform told by itself has none, and brings none back.
+    """
+    if not (news.posted or news.edited or news.deleted or news.patched or news.reacted):
         return
-    shown = {message.id: message for message in (*news.posted, *news.edited)}
-    stored = await messages.store(connection, place.key, list(shown.values()))
+    told = [*news.posted, *news.edited]
+    stored = await messages.store(connection, place.key, told, asked_at=asked_at) if told else Stored()
+    parts = await patches.versions(connection, place.key, news.patched) if news.patched else []
+    stored |= await messages.store(connection, place.key, parts) if parts else Stored()
+    if news.reacted:
+        await patches.react(connection, place.key, news.reacted)
     gone = frozenset(await messages.bury(connection, place.key, news.deleted))
+    shown = {message.id: message for message in (*told, *parts)}
     new = [message for number, message in sorted(shown.items()) if number in stored.added | stored.changed]
     await _drop(connection, place, {number: shown[number] for number in stored.changed}, gone)
     now: datetime = await connection.fetchval("SELECT clock_now()")
@@ -119,7 +137,7 @@ async def _place(
         if number >= len(before[name]) or after is not before[name][number]
     ]
     handles: dict[tuple[int, int], FileHandle] = {
-        (message.id, file.id): file.handle for message in new for file in message.files
+        (message.id, file.id): file.handle for message in new for file in message.files if file.handle
     }
     await archives.save(connection, place.key, changed, Handles(reader, handles))
     return len(offered), sum(one.id is None and one.set.is_recognised for one in changed)

@@ -9,6 +9,7 @@ from typing import Any
 import asyncpg
 
 from tidegate.port import ChannelId, FileHandle
+from tidegate.rules.finding import vector
 from tidegate.rules.naming import Kind, position
 from tidegate.rules.retrying import Failure, FailureReason
 from tidegate.store import failures, feed
@@ -160,11 +161,13 @@ async def keep(connection: Connection, taken: Taken, files: Sequence[Row], flags
     await connection.execute("DELETE FROM archive_contents WHERE archive = $1", taken.archive)
     await connection.execute(
         """
-        INSERT INTO archive_contents (archive, number, path, size, encrypted)
-        SELECT $1, number, path, size, encrypted
-        FROM unnest($2::text[], $3::bigint[], $4::boolean[]) WITH ORDINALITY AS w (path, size, encrypted, number)
+        INSERT INTO archive_contents (archive, number, path, size, encrypted, words)
+        SELECT $1, number, path, size, encrypted, words::tsvector
+        FROM unnest($2::text[], $3::bigint[], $4::boolean[], $5::text[])
+            WITH ORDINALITY AS w (path, size, encrypted, words, number)
         """,
         taken.archive, [one.path for one in files], [one.size for one in files], [one.encrypted for one in files],
+        [vector([one.path]) for one in files],
     )  # fmt: skip
     await connection.execute("DELETE FROM failures WHERE archive = $1", taken.archive)
     told = {"archive": taken.archive, "channel": taken.channel, "contents": len(files), "flags": row["flags"]}

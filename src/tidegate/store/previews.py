@@ -73,7 +73,9 @@ async def photos(connection: Connection, key: int, spans: Collection[Span]) -> l
         SELECT m.id, m.at, m.author, coalesce(m.topic, 0) AS topic, m.album
         FROM unnest($2::bigint[], $3::bigint[]) AS w (low, high)
         JOIN messages m ON m.channel = $1 AND m.id BETWEEN w.low AND w.high
-        WHERE m.file_kind = 'photo' AND m.deleted_at IS NULL
+        WHERE m.deleted_at IS NULL AND EXISTS (
+            SELECT FROM attachments a WHERE a.channel = $1 AND a.message = m.id AND a.kind = 'photo'
+        )
         """,
         key, [span.low for span in spans], [span.high for span in spans],
     )  # fmt: skip

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Protocol
 
-from tidegate.store import calls, cycles, pace, previews, waits
+from tidegate.store import calls, cycles, messages, pace, previews, waits
 from tidegate.store.database import Connection, Database
 
 _LOCK = 0x7467_6B70  # "tgkp": one sweep at a time
@@ -30,6 +30,7 @@ class Retention:
     waits: timedelta = timedelta(days=1)
     chats: timedelta = timedelta(days=1)
     pictures: timedelta = timedelta(days=1)
+    early_deletions: timedelta = timedelta(days=1)
 
 
 async def sweep(database: Database, keep: Retention) -> dict[str, int]:
@@ -58,6 +59,7 @@ def _work(keep: Retention) -> dict[str, tuple[timedelta, Prune]]:
         "waits": (keep.waits, waits.prune),
         "chats": (keep.chats, pace.prune),
         "pictures": (keep.pictures, previews.prune),
+        "early_deletions": (keep.early_deletions, messages.prune_early_deletions),
     }
 
 

@@ -2,21 +2,37 @@
 
 from __future__ import annotations
 
-import re
+import json
+from collections.abc import AsyncIterator, Collection
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime
+from enum import StrEnum
 from typing import Any
 
-from tidegate.errors import BadInput
+import asyncpg
+
+from tidegate.rules.finding import folded
+from tidegate.rules.querying import Query
+from tidegate.store import windows
 from tidegate.store.database import Connection
 
-_APART = re.compile(r"[\s_\-./\\:,;()\[\]{}<>@#+=~'\"&|!*]+")
-"""What separates words, as the SQL function words_of has it."""
+RANKED = 10_000
+"""Relevance is weighed among so many of the newest matches; what is older is found by asking for newest first."""
+
+_FILES = 1_000
+
+
+class Order(StrEnum):
+    """What comes first."""
+
+    NEWEST = "newest"
+    RELEVANCE = "relevance"
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """One result, newest first among its like. *id* is the message's; a file also has the archive it is in."""
+    """One result. *id* is the message's; a file inside an archive also has the archive it is in."""
 
     kind: str
     channel: int
@@ -25,10 +41,13 @@ class Found:
     id: int
     at: datetime
     author: str
+    author_id: int | None
     text: str
+    files: tuple[str, ...] = ()
     archive: int | None = None
     archive_name: str | None = None
     size: int | None = None
+    rank: float = 0.0
 
     def as_json(self) -> dict[str, Any]:
         shown = {
@@ -39,52 +58,191 @@ class Found:
             "id": self.id,
             "at": self.at.isoformat(),
             "author": self.author,
+            "author_id": self.author_id,
             "text": self.text,
+            "files": list(self.files),
         }
         if self.archive is None:
             return shown
         return {**shown, "archive": self.archive, "archive_name": self.archive_name, "size": self.size}
 
 
-# The newest of each kind by the words' index, then the newest of both. A deleted message is found no more; what its
-# archive held is, because the archive is kept.
-_SEARCH = """
-    (
-        SELECT 'message' AS kind, c.number AS channel, c.title, m.topic, m.id, m.at, m.author,
-            concat_ws(' ', nullif(m.text, ''), m.file_name) AS text,
-            NULL::bigint AS archive, NULL::text AS archive_name, m.file_size AS size
-        FROM messages m JOIN channels c ON c.id = m.channel
-        WHERE words_of(m.text || ' ' || coalesce(m.file_name, '')) @@ to_tsquery('simple', $1)
-          AND m.deleted_at IS NULL AND ($2::bigint IS NULL OR m.channel = $2)
-        ORDER BY m.at DESC, m.id DESC LIMIT $3
-    )
-    UNION ALL
-    (
-        SELECT 'file', c.number, c.title, a.topic, p.message, p.at, p.sender, i.path, a.id, a.name, i.size
-        FROM archive_contents i
-        JOIN archives a ON a.id = i.archive
-        JOIN channels c ON c.id = a.channel
-        CROSS JOIN LATERAL (
-            SELECT message, at, sender FROM archive_parts WHERE archive = a.id ORDER BY spare, number LIMIT 1
-        ) AS p
-        WHERE words_of(i.path) @@ to_tsquery('simple', $1) AND ($2::bigint IS NULL OR a.channel = $2)
-        ORDER BY p.at DESC, a.id DESC, i.number LIMIT $3
-    )
-    ORDER BY at DESC, archive DESC NULLS LAST, id DESC
-    LIMIT $3
-"""
+@dataclass(frozen=True, slots=True)
+class Results:
+    """What was found, whether there is *more*, and among how many matches relevance was *weighed* if not among all."""
+
+    found: list[Found]
+    more: bool
+    weighed: int | None = None
+
+    def as_json(self) -> dict[str, Any]:
+        return {"results": [one.as_json() for one in self.found], "more": self.more, "weighed": self.weighed}
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A search and its bounds. *channels* are our numbers of those to look in; None looks everywhere."""
+
+    query: Query
+    channels: Collection[int] | None
+    order: Order
+    most: int
+
+    @property
+    def depth(self) -> int:
+        """How many of the newest matches have to be known."""
+        return self.most + 1 if self.order is Order.NEWEST else max(RANKED, self.most + 1)
 
 
 async def search(
-    connection: Connection, query: str, *, channel: int | None = None, most: int
-) -> tuple[list[Found], bool]:
-    """What has all words of *query*, each from its beginning on, newest first; and whether there is more.
+    connection: Connection,
+    query: Query,
+    *,
+    channels: Collection[int] | None = None,
+    order: Order = Order.NEWEST,
+    most: int,
+) -> Results:
+    """What the query asks for, by *order*. It reads the store and nothing else; deleted messages are found no more.
 
-    Upper and lower case mean the same. *channel* is our number of it.
+    What an archive held is found although its message is gone, because the archive is kept.
     """
-    words = [word for word in _APART.split(query.replace("\x00", " ")) if any(letter.isalnum() for letter in word)]
-    if not words:
-        raise BadInput(f'There is no word to look for in "{query}"; give at least one.')
-    wanted = " & ".join(f"'{word}':*" for word in words)
-    rows = await connection.fetch(_SEARCH, wanted, channel, most + 1)
-    return [Found(**row) for row in rows[:most]], len(rows) > most
+    asked = Asked(query, channels, order, most)
+    async with _planned_anew(connection):
+        messages, weighed = await _messages(connection, asked)
+        files = await _files(connection, asked)
+    found = sorted([*messages, *files], key=lambda one: (one.rank, one.at, one.archive or 0, one.id), reverse=True)
+    return Results(found[:most], len(found) > most, weighed)
+
+
+@asynccontextmanager
+async def _planned_anew(connection: Connection) -> AsyncIterator[None]:
+    """Plans that fit the very words asked for: a plan for any word suits neither rare nor common ones."""
+    async with connection.transaction(readonly=True):
+        await connection.execute(
+            "SET LOCAL plan_cache_mode = 'force_custom_plan'; SET LOCAL jit = off; SET LOCAL work_mem = '32MB'"
+        )
+        yield
+
+
+# Messages
+
+
+async def _messages(connection: Connection, asked: Asked) -> tuple[list[Found], int | None]:
+    """The messages found, and how many were weighed when there may be more of them."""
+    rows: list[asyncpg.Record] = []
+    matched = 0
+    async for low in windows.back_from(connection, asked.query.before, await _expected(connection, asked), asked.depth):
+        where, values = _where(asked, low, after=3)
+        text = _MESSAGES.format(rank=_rank(asked, "n.words"), where=where)
+        rows = await connection.fetch(text, asked.depth, asked.most + 1, asked.query.text_query, *values)
+        matched = rows[0]["matched"] if rows else 0
+        if matched >= asked.depth:
+            break
+    found = [_found("message", row) for row in rows]
+    return found, matched if asked.order is Order.RELEVANCE and matched >= asked.depth else None
+
+
+# The newest matches, by whichever index the planner finds right; weighed, cut, and only then read in full.
+_MESSAGES = """
+    WITH newest AS (
+        SELECT m.channel, m.id, m.at, m.words
+        FROM messages m
+        WHERE m.deleted_at IS NULL {where}
+        ORDER BY m.at DESC, m.id DESC
+        LIMIT $1
+    ), best AS (
+        SELECT n.channel, n.id, n.at, {rank} AS rank, count(*) OVER () AS matched
+        FROM newest n
+        ORDER BY rank DESC, n.at DESC, n.id DESC
+        LIMIT $2
+    )
+    SELECT c.number AS channel, c.title, m.topic, m.id, m.at, m.author, m.author_id, m.text, b.rank, b.matched,
+        ARRAY(SELECT name FROM attachments a WHERE a.channel = m.channel AND a.message = m.id ORDER BY number) AS files
+    FROM best b
+    JOIN messages m ON m.channel = b.channel AND m.id = b.id
+    JOIN channels c ON c.id = b.channel
+"""
+
+
+def _where(asked: Asked, low: datetime | None, *, after: int) -> tuple[str, list[Any]]:
+    """The conditions that were asked for, their values numbered *after* those before them.
+
+    One that was not asked for is left out and not made true, so that the planner sees what it can do without.
+    """
+    query = asked.query
+    given: list[tuple[str, Any]] = [
+        ("m.words @@ ${}::text::tsquery", query.row_query or None),
+        ("m.channel = ANY(${})", None if asked.channels is None else list(asked.channels)),
+        ("m.at >= ${}", max((one for one in (low, query.after) if one is not None), default=None)),
+        ("m.at < ${}", query.before),
+    ]
+    used = [(clause, value) for clause, value in given if value is not None]
+    clauses = [f"AND {clause.format(number)}" for number, (clause, _) in enumerate(used, start=after + 1)]
+    return " ".join(clauses), [value for _, value in used]
+
+
+def _rank(asked: Asked, words: str) -> str:
+    """How well a row fits, a word of a long text counting less; by newest first all fit the same."""
+    weighed = asked.order is Order.RELEVANCE and asked.query.text_query
+    return f"ts_rank({words}, $3::text::tsquery, 1)" if weighed else "($3::text IS NULL)::integer::real"
+
+
+async def _expected(connection: Connection, asked: Asked) -> windows.Expected:
+    """How many messages the planner expects to match, and how many there are."""
+    total = await connection.fetchval("SELECT greatest(reltuples, 0) FROM pg_class WHERE oid = 'messages'::regclass")
+    where, values = _where(asked, None, after=0)
+    plan = await connection.fetchval(
+        f"EXPLAIN (FORMAT JSON) SELECT FROM messages m WHERE m.deleted_at IS NULL {where}", *values
+    )
+    return windows.Expected(matches=int(json.loads(plan)[0]["Plan"]["Plan Rows"]), rows=int(total))
+
+
+# Files inside archives
+
+
+async def _files(connection: Connection, asked: Asked) -> list[Found]:
+    """Files by the words of their paths; those of the archives found last when there are very many."""
+    query = asked.query
+    if not query.text_query:
+        return []
+    rows = await connection.fetch(
+        _INSIDE.format(rank=_rank(asked, "i.words")),
+        max(_FILES, asked.most + 1),
+        asked.most + 1,
+        query.text_query,
+        None if asked.channels is None else list(asked.channels),
+        None if query.author is None else folded(query.author),
+        query.after,
+        query.before,
+    )
+    return [_found("file", row) for row in rows]
+
+
+# In the order of their archives, which is that of the key: for a common word it is walked, for a rare one sorted.
+_INSIDE = """
+    WITH last AS (
+        SELECT i.archive, i.number, i.path, i.size, {rank} AS rank
+        FROM archive_contents i
+        WHERE i.words @@ $3::text::tsquery
+          AND ($4::bigint[] IS NULL OR i.archive IN (SELECT id FROM archives WHERE channel = ANY($4)))
+        ORDER BY i.archive DESC, i.number
+        LIMIT $1
+    )
+    SELECT c.number AS channel, c.title, a.topic, p.message AS id, p.at, p.sender AS author, NULL::bigint AS author_id,
+        l.path AS text, '{{}}'::text[] AS files, a.id AS archive, a.name AS archive_name, l.size, l.rank
+    FROM last l
+    JOIN archives a ON a.id = l.archive
+    JOIN channels c ON c.id = a.channel
+    CROSS JOIN LATERAL (
+        SELECT message, at, sender FROM archive_parts WHERE archive = a.id ORDER BY spare, number LIMIT 1
+    ) AS p
+    WHERE ($5::text IS NULL OR starts_with(lower(p.sender), $5))
+      AND ($6::timestamptz IS NULL OR p.at >= $6) AND ($7::timestamptz IS NULL OR p.at < $7)
+    ORDER BY l.rank DESC, p.at DESC, a.id DESC, l.number
+    LIMIT $2
+"""
+
+
+def _found(kind: str, row: asyncpg.Record) -> Found:
+    values = {name: value for name, value in row.items() if name not in ("matched", "files")}
+    return Found(kind, **values, files=tuple(row["files"]))

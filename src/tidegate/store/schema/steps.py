@@ -20,6 +20,11 @@ def run(sql: str) -> None:
     op.get_bind().connection.dbapi_connection.run_async(lambda raw: raw.execute(sql))  # type: ignore[union-attr]
 
 
+def work(task: Work) -> None:
+    """Do what SQL cannot, on the step's own connection and inside alembic's transaction."""
+    op.get_bind().connection.dbapi_connection.run_async(task)  # type: ignore[union-attr]
+
+
 async def apply(open_session: Callable[[], Awaitable[asyncpg.Connection]], *, first: Work, then: Work) -> None:
     """Do *first*, every missing step, and *then*, all in one transaction."""
     engine = create_async_engine("postgresql+asyncpg://", async_creator=open_session)
