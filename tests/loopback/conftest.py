@@ -1,4 +1,4 @@
-"""A loopback Telegram inside the test's own process, and clients that are gone when the test ends."""
+"""Loopback platforms inside the test's own process, and clients that are gone when the test ends."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from telethon import TelegramClient
 
 from tests.loopback.clients import make_client, sign_in
 from tidegate.clock import SystemClock
+from tidegate.loopback.discord import DiscordServer
+from tidegate.loopback.discord import World as DiscordWorld
 from tidegate.loopback.telegram import TelegramServer, World
 
 PHONE = "+1000001"
@@ -48,3 +50,17 @@ async def connect(telegram: TelegramServer) -> AsyncIterator[Connects]:
 async def client(connect: Connects) -> TelegramClient:
     """The first account's client, signed in."""
     return await connect()
+
+
+@pytest.fixture
+async def discord_server() -> AsyncIterator[DiscordServer]:
+    """A running Discord with one bot in one guild with one empty channel, general."""
+    clock = SystemClock()
+    world = DiscordWorld(clock, seed=7)
+    world.add_bot("Tidebot")
+    world.add_channel(world.add_guild("Harbour"), "general")
+    running = DiscordServer(world, clock)
+    await running.start()
+    yield running
+    await running.close()
+    assert running.world.record.unknown == []

@@ -1,0 +1,72 @@
+"""Rate limits as Discord keeps them: a bucket for each route and major parameter, one for each bot, and none that waits
+longer than a test likes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+PER_CHANNEL_MESSAGES = (5, 5.0)
+"""Calls, and the seconds they may be made in, for one channel's messages: Discord does not publish it."""
+
+_ELSEWHERE = (50, 1.0)
+UNLIMITED = 50
+"""What the headers say while limits are off, so that clients still ask side by side."""
+
+
+class Verdict(NamedTuple):
+    """What a bucket says to a call: its limit, calls left, seconds to its reset, and the wait when it is refused."""
+
+    limit: int
+    remaining: int
+    reset_after: float
+    wait: float = 0.0
+    scope: str = "user"
+
+
+@dataclass(slots=True)
+class Bucket:
+    """Calls counted from the first of a window on."""
+
+    begun: float
+    used: int = 0
+
+
+@dataclass(slots=True)
+class Limits:
+    """What the platform allows. *scale* stretches every window: 1 is what Discord is believed to do, 0 is no limit."""
+
+    scale: float = 0.0
+    routes: dict[str, tuple[int, float]] = field(default_factory=dict)
+    global_per_s: int = 50
+    invalid: int = 10_000  # answers of 401, 403 and 429 in ten minutes; above it everything is refused
+    nonce_s: float = 180.0  # how long a nonce is remembered
+    resume_s: float = 180.0  # how long a gateway session waits to be resumed
+    heartbeat_ms: int = 41_250
+    buckets: dict[str, Bucket] = field(default_factory=dict)
+
+    def allowance(self, method: str) -> tuple[int, float]:
+        usual = PER_CHANNEL_MESSAGES if method.endswith("/channels/{channel.id}/messages") else _ELSEWHERE
+        return self.routes.get(method, usual)
+
+    def charge(self, bot: str, method: str, major: str, now: float) -> Verdict:
+        """Count a call at *now*, or refuse it; a refused one is not counted."""
+        if self.scale <= 0:
+            return Verdict(UNLIMITED, UNLIMITED - 1, 0.001)
+        everything = self._ask(bot, self.global_per_s, self.scale, now)
+        if everything.wait:
+            return everything._replace(scope="global")
+        limit, seconds = self.allowance(method)
+        verdict = self._ask(f"{bot}/{method}/{major}", limit, seconds * self.scale, now)
+        if not verdict.wait:
+            self.buckets[bot].used += 1
+            self.buckets[f"{bot}/{method}/{major}"].used += 1
+        return verdict
+
+    def _ask(self, key: str, limit: int, seconds: float, now: float) -> Verdict:
+        bucket = self.buckets.get(key)
+        if bucket is None or now >= bucket.begun + seconds:
+            bucket = self.buckets[key] = Bucket(now)
+        reset_after = bucket.begun + seconds - now
+        wait = reset_after if bucket.used >= limit else 0.0
+        return Verdict(limit, max(0, limit - bucket.used - 1), reset_after, wait)

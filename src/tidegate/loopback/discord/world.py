@@ -1,0 +1,239 @@
+"""The platform's truth: bots, people, guilds, channels, and everything it was asked and given.
+
+Other people write through ``post``, ``edit`` and ``delete``; what Tidegate sends goes through the same doors, so the
+truth does not care who changed it. Whoever listens is told of every change, to pass it on to connected clients.
+"""
+
+from __future__ import annotations
+
+from base64 import urlsafe_b64encode
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from hashlib import sha256
+from typing import Any
+
+from tidegate.clock import Clock
+from tidegate.errors import BadInput
+from tidegate.loopback.discord.history import Attachment, Message
+from tidegate.loopback.discord.limits import Limits
+from tidegate.loopback.discord.news import News
+from tidegate.loopback.discord.permissions import EVERYTHING, Permission
+from tidegate.loopback.discord.places import (
+    SILENT,
+    THREADS,
+    Bot,
+    Channel,
+    ChannelKind,
+    Guild,
+    Member,
+    Role,
+    User,
+    may,
+)
+from tidegate.loopback.discord.record import Record
+from tidegate.loopback.discord.snowflakes import LOW_BITS, snowflake
+from tidegate.loopback.faults import Faults
+
+BEGINS = datetime(2026, 1, 1, tzinfo=UTC)
+"""What a world is made with happened before this; what is posted later has ids above it, whatever time it is now."""
+
+_SETTLED = datetime(2019, 1, 1, tzinfo=UTC)
+_PEOPLE = ("Ada", "Brook", "Cleo", "Dara", "Emil", "Femi", "Gale")
+
+
+class World:
+    """One platform's truth; *seed* makes ids and tokens the same each time."""
+
+    def __init__(self, clock: Clock, *, seed: int = 0) -> None:
+        self.clock = clock
+        self.seed = seed
+        self.bots: dict[int, Bot] = {}
+        self.people: dict[int, User] = {}
+        self.guilds: dict[int, Guild] = {}
+        self.channels: dict[int, Channel] = {}  # threads and conversations too
+        self.nonces: dict[tuple[int, str], tuple[int, int, datetime]] = {}  # (bot, nonce): channel, message, when
+        self.told: dict[tuple[int, str], Any] = {}  # (bot, path): what a list answered last, for those told it again
+        self.limits = Limits()
+        self.faults = Faults()
+        self.record = Record()
+        self.revision = 0  # rises with whatever changes, so that it can be kept
+        self.newest_id = snowflake(BEGINS)
+        self.settled = 0  # how many old ids were given
+        self.listeners: list[Callable[[News], None]] = []
+        for name in _PEOPLE:
+            self.person(name)
+
+    def new_id(self) -> int:
+        """The id of whatever comes about now: above every other, by the world's clock where that allows it."""
+        self.newest_id = max(snowflake(self.clock.now()), self.newest_id + 1)
+        return self.newest_id
+
+    def old_id(self) -> int:
+        """The id of something that was there before all messages, such as a guild or a person."""
+        self.settled += 1
+        return snowflake(_SETTLED) + (self.seed % 1000 << 40) + (self.settled << LOW_BITS)
+
+    def add_bot(self, name: str) -> Bot:
+        bot = Bot(self.old_id(), name)
+        self.bots[bot.id] = bot
+        return bot
+
+    def token(self, bot: Bot) -> str:
+        """What the bot signs in with, in the form Discord's tokens have."""
+        secret = sha256(f"{self.seed}/{bot.id}/{bot.tokens}".encode()).digest()
+        name, tail = (urlsafe_b64encode(part).decode().rstrip("=") for part in (str(bot.id).encode(), secret))
+        return f"{name}.{tail[:6]}.{tail[5:]}"
+
+    def bot_with(self, token: str) -> Bot | None:
+        return next((bot for bot in self.bots.values() if self.token(bot) == token), None)
+
+    def renew_token(self, bot: Bot) -> None:
+        """Somebody made the bot's token anew: the old one is worth nothing, and its sessions end."""
+        bot.tokens += 1
+        self.tell(News("TOKEN_RENEWED", only=bot.id))
+
+    def person(self, name: str) -> User:
+        """The person of this name, who is new to the world if nobody has it."""
+        for user in self.people.values():
+            if user.name == name:
+                return user
+        user = User(self.old_id(), name)
+        self.people[user.id] = user
+        return user
+
+    def user(self, number: int) -> User:
+        return self.bots.get(number) or self.people[number]
+
+    def add_guild(self, name: str, bots: Sequence[Bot] | None = None) -> Guild:
+        """A new guild with the role everyone has; without *bots* all that the world has by now are in it."""
+        guild = Guild(self.old_id(), name, owner=self.person(_PEOPLE[0]).id)
+        guild.roles[guild.id] = Role(guild.id, "@everyone")
+        guild.members = {bot.id: Member() for bot in (self.bots.values() if bots is None else bots)}
+        self.guilds[guild.id] = guild
+        return guild
+
+    def add_role(self, guild: Guild, name: str, permissions: Permission | None = None) -> Role:
+        role = Role(self.old_id(), name, permissions or Permission(0))
+        guild.roles[role.id] = role
+        return role
+
+    def add_channel(self, guild: Guild, name: str, kind: ChannelKind = ChannelKind.TEXT, **otherwise: Any) -> Channel:
+        """Somebody makes a channel now; *otherwise* are fields of ``Channel``."""
+        position = sum(channel.guild == guild.id for channel in self.channels.values())
+        channel = Channel(self.new_id(), kind, name, guild.id, position=position, **otherwise)
+        self.channels[channel.id] = channel
+        self.tell(News("CHANNEL_CREATE", guild, channel))
+        return channel
+
+    def conversation(self, bot: Bot, person: User) -> Channel:
+        """The channel in which a bot and a person talk; made when they talk for the first time."""
+        for channel in self.channels.values():
+            if channel.between == (bot.id, person.id):
+                return channel
+        channel = Channel(self.new_id(), ChannelKind.DM, f"@{person.name}", between=(bot.id, person.id))
+        self.channels[channel.id] = channel
+        self.revision += 1
+        return channel
+
+    def channel(self, named: int | str) -> Channel:
+        """A channel or thread by its id or its name, or ``@Ada`` for a conversation; BadInput when there is none."""
+        text = str(named)
+        if text.isdigit() and int(text) in self.channels:
+            return self.channels[int(text)]
+        found = [channel for channel in self.channels.values() if channel.name == text]
+        if len(found) > 1:
+            ids = ", ".join(str(channel.id) for channel in found)
+            raise BadInput(f"Several channels of the loopback Discord are called {named}: {ids}. Name one by its id.")
+        if found:
+            return found[0]
+        if text.startswith("@") and self.bots:
+            return self.conversation(next(iter(self.bots.values())), self.person(text[1:]))
+        raise BadInput(f"The loopback Discord has no channel {named}.")
+
+    def guild_of(self, channel: Channel) -> Guild | None:
+        return self.guilds.get(channel.guild)
+
+    def may(self, bot: int, channel: Channel) -> Permission:
+        """What a bot may do in a channel or thread; in a private thread it has to be a member or manage threads."""
+        guild = self.guild_of(channel)
+        if guild is None:
+            return EVERYTHING & ~Permission.MANAGE_MESSAGES if bot in channel.between else Permission(0)
+        granted = may(guild, self.channels[channel.parent] if channel.thread else channel, bot, self.clock.now())
+        hidden = channel.kind is ChannelKind.PRIVATE_THREAD and Permission.MANAGE_THREADS not in granted
+        if hidden and channel.thread and bot not in channel.thread.members:
+            return Permission(0)
+        return granted
+
+    def channels_of(self, guild: Guild) -> Iterator[Channel]:
+        """The guild's channels in order, without threads."""
+        return (one for one in self.channels.values() if one.guild == guild.id and one.kind not in THREADS)
+
+    def threads_of(self, place: Guild | Channel) -> Iterator[Channel]:
+        """The threads of a guild or of one channel."""
+        return (one for one in self.channels.values() if one.thread and place.id in (one.guild, one.parent))
+
+    def post(self, channel: Channel, text: str = "", *, author: int = 0, **otherwise: Any) -> Message:
+        """A new message in *channel*, by the first person when no *author* is given; *otherwise* are its fields."""
+        if channel.kind in SILENT:
+            raise BadInput(f"{channel.name} holds no messages itself; start a thread in it.")
+        writer = author or channel.between[1] or next(iter(self.people))
+        return self.append(channel, Message(self.new_id(), writer, text, **otherwise))
+
+    def append(self, channel: Channel, message: Message) -> Message:
+        """Put a message that was just made into its channel; an archived thread wakes up."""
+        channel.history.put(message)
+        channel.head = max(channel.head, message.id)
+        if channel.thread:
+            channel.thread.sent += message.id != channel.id
+            if channel.thread.archived:
+                self.archive(channel, archived=False)
+        self.tell(News("MESSAGE_CREATE", self.guild_of(channel), channel, message))
+        return message
+
+    def edit(self, channel: Channel, number: int, *, text: str | None = None, **fields: Any) -> Message:
+        """Change a message's text; *fields* alone, such as embeds, are no edit by a person and leave no mark of one."""
+        message = self.message(channel, number)
+        changed = replace(message, fields=message.fields | fields)
+        if text is not None:
+            changed = replace(changed, text=text, edited_at=self.clock.now())
+        self.change_message(channel, changed)
+        return changed
+
+    def change_message(self, channel: Channel, message: Message) -> None:
+        channel.history.put(message)
+        self.tell(News("MESSAGE_UPDATE", self.guild_of(channel), channel, message))
+
+    def delete(self, channel: Channel, numbers: Sequence[int], *, bulk: bool | None = None) -> None:
+        """Delete messages: one each in an event of its own, several in one, unless *bulk* says otherwise."""
+        for number in numbers:
+            self.message(channel, number)
+        for number in numbers:
+            channel.history.remove(number)
+        guild = self.guild_of(channel)
+        if len(numbers) > 1 if bulk is None else bulk:
+            self.tell(News("MESSAGE_DELETE_BULK", guild, channel, data={"ids": [str(number) for number in numbers]}))
+            return
+        for number in numbers:
+            self.tell(News("MESSAGE_DELETE", guild, channel, data={"id": str(number)}))
+
+    def archive(self, thread: Channel, *, archived: bool, at: datetime | None = None) -> None:
+        """Archive a thread, or wake it up."""
+        assert thread.thread is not None
+        thread.thread.archived = archived
+        thread.thread.archive_changed_at = at or self.clock.now()
+        self.tell(News("THREAD_UPDATE", self.guild_of(thread), thread))
+
+    def message(self, channel: Channel, number: int) -> Message:
+        message = channel.history.get(number)
+        if message is None:
+            raise BadInput(f"{channel.name} has no message {number}.")
+        return message
+
+    def attachment(self, name: str, content: bytes, mime: str = "application/octet-stream") -> Attachment:
+        return Attachment(self.new_id(), name, content, mime)
+
+    def tell(self, news: News) -> None:
+        self.revision += 1
+        for listener in self.listeners:
+            listener(news)
