@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from datetime import timedelta
@@ -10,6 +11,7 @@ from datetime import timedelta
 import pytest
 
 from tests.mirror.conftest import Mirror
+from tests.mirror.test_contents import zipped
 from tidegate.clock import SystemClock
 from tidegate.errors import PlatformError
 from tidegate.loopback.faults import Fault, FaultKind
@@ -138,3 +140,24 @@ async def test_connecting_is_counted_apart_in_the_first_report(mirror: Mirror, c
     await asyncio.wait([task])
     assert first.connect_calls > 0
     assert second.connect_calls == 0
+
+
+async def test_what_archives_cost_is_told_apart(mirror: Mirror, channel: Channel) -> None:
+    """The cycle's own calls and those for what is inside archives are two sums, and together they are the ledger's."""
+    rounds = Rounds(mirror.database, SystemClock(), CycleHabits(), Timetable(None, SOON))
+    await mirror.ledger.flush()
+    await rounds.begin()
+    lane = await mirror.connect()
+    mirror.world.post(channel, file=mirror.world.add_content("a.zip", zipped("a.stl")))
+    task = asyncio.create_task(rounds.work(lane))
+    async with mirror.counted() as counted:
+        report = await rounds.desk(mirror.account.id).ask(None)
+    task.cancel()
+    await asyncio.wait([task])
+    assert "upload.getFile" not in report.calls
+    assert report.indexing_calls["upload.getFile"] == 1
+    assert Counter(report.calls) + Counter(report.indexing_calls) == counted
+    rows = await mirror.rows("SELECT method, count(*) FROM calls WHERE kind = 'work' AND cycle = 1 GROUP BY method")
+    assert {row["method"]: row["count"] for row in rows} == counted
+    [kept] = await cycles(mirror)
+    assert kept == report.as_json()

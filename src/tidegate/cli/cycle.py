@@ -48,6 +48,7 @@ def _told(report: dict[str, Any]) -> list[tuple[str, object]]:
     lines: list[tuple[str, object]] = [
         ("cycle", report["cycle"]),
         ("calls", f"{report['calls_total']} ({calls})" if calls else 0),
+        ("calls for what is inside archives", sum(report["indexing_calls"].values())),
         ("calls to connect", report["connect_calls"]),
         ("channels asked about", report["gated"]),
         ("verdicts", verdicts or "none: enable a channel with: tidegate channel enable"),

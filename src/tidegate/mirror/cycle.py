@@ -97,7 +97,9 @@ async def _end(hand: Hand, memory: Memory, report: Report, marked: int) -> None:
         told = report.as_json()
         if not (report.whole or memory.places):
             return  # a hint of a channel that is not mirrored here
-        await cycles.record(connection, lane.account.id, report.cycle, memory.now, told, whole=report.whole)
+        report.kept = await cycles.record(
+            connection, lane.account.id, report.cycle, memory.now, told, whole=report.whole
+        )
         await feed.record(connection, "cycle.ended", lane.account.name, told)
     log.info("cycle.ended", **told)
 

@@ -13,7 +13,11 @@ from tidegate.rules.scanning import Verdict
 
 @dataclass(slots=True)
 class Report:
-    """What a cycle did, as ``tidegate cycle`` prints it."""
+    """What a cycle did, as ``tidegate cycle`` prints it.
+
+    *calls* are those of the cycle itself, *indexing_calls* those for the archives that were worked off after it; *kept*
+    is the row that it is kept in, if it is.
+    """
 
     account: str
     cycle: int
@@ -26,7 +30,9 @@ class Report:
     tally: Tally = field(default_factory=Tally)
     seconds: float = 0.0
     calls: Mapping[str, int] = field(default_factory=dict)
+    indexing_calls: Mapping[str, int] = field(default_factory=dict)
     connect_calls: int = 0
+    kept: int | None = None
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -35,6 +41,7 @@ class Report:
             "whole": self.whole,
             "calls": dict(self.calls),
             "calls_total": sum(self.calls.values()),
+            "indexing_calls": dict(self.indexing_calls),
             "connect_calls": self.connect_calls,
             "verdicts": {verdict.key: count for verdict, count in self.verdicts.items() if count},
             "gated": self.gated,

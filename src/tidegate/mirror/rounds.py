@@ -128,8 +128,7 @@ class Rounds:
 
     async def begin(self) -> None:
         """Note where the ledger stands, so that the first cycle's report counts what connecting for it cost."""
-        async with self._database.connection() as connection:
-            self._started_at = await cycles.mark(connection)
+        self._started_at = await self._mark()
 
     async def lane(self, account: AccountId) -> Lane:
         """The lane of *account*, once it is connected."""
@@ -187,9 +186,10 @@ class Rounds:
         since = self._counted.get(account, self._started_at)
         try:
             report = await run_cycle(lane, self._database, self._clock, self._habits, only=only, since=since)
+            ended = await self._mark()
             await work_off(lane, self._database, self._habits.retries, cycle=report.cycle)
             await find_previews(lane, self._database, calls=self._habits.preview_calls, cycle=report.cycle)
-            await lane.write_ledger()
+            await self._count_indexing(lane, report, since=ended)
         except NotOurs:
             wish.cancel()  # a command stays with its account: whoever serves it next takes it up again
             raise
@@ -199,9 +199,22 @@ class Rounds:
         except asyncio.CancelledError:
             wish.cancel()
             raise
-        async with self._database.connection() as connection:
-            self._counted[account] = await cycles.mark(connection)
+        self._counted[account] = await self._mark()
         wish.fulfil(report)
+
+    async def _mark(self) -> int:
+        async with self._database.connection() as connection:
+            return await cycles.mark(connection)
+
+    async def _count_indexing(self, lane: Lane, report: Report, *, since: int) -> None:
+        """Add to a report what the archives cost after the cycle, so that together they are what the ledger has."""
+        await lane.write_ledger()
+        async with self._database.transaction() as connection:
+            spent = await cycles.spent(connection, lane.account.id, report.cycle, since=since)
+            report.indexing_calls = spent.calls
+            report.connect_calls += spent.connect_calls
+            if report.kept is not None:
+                await cycles.complete(connection, report.kept, report.as_json())
 
     async def _hear(self, lane: Lane, desk: Desk) -> None:
         """Pass the platform's hints on; the gate is the truth, so a hint that is lost costs only time."""

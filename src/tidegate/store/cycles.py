@@ -55,12 +55,18 @@ async def advance(connection: Connection, claim: Claim, number: int) -> None:
 
 async def record(
     connection: Connection, account: AccountId, number: int, began_at: datetime, report: dict[str, Any], *, whole: bool
-) -> None:
-    """Keep what a cycle did."""
-    await connection.execute(
-        "INSERT INTO cycles (account, number, whole, began_at, report) VALUES ($1, $2, $3, $4, $5)",
+) -> int:
+    """Keep what a cycle did; returns the number of the row."""
+    row: int = await connection.fetchval(
+        "INSERT INTO cycles (account, number, whole, began_at, report) VALUES ($1, $2, $3, $4, $5) RETURNING id",
         account, number, whole, began_at, report,
     )  # fmt: skip
+    return row
+
+
+async def complete(connection: Connection, row: int, report: dict[str, Any]) -> None:
+    """Keep the report of a cycle once what followed it has been counted too."""
+    await connection.execute("UPDATE cycles SET report = $2 WHERE id = $1", row, report)
 
 
 async def prune(connection: Connection, before: datetime, *, limit: int = 10_000) -> int:
