@@ -16,9 +16,11 @@ from tidegate.engine.serving import Serving, Work
 from tidegate.errors import BadInput, TidegateError
 from tidegate.lanes import Lane
 from tidegate.mirror.cycle import CycleHabits
+from tidegate.mirror.history import HistoryHabits
 from tidegate.mirror.listing import sync_channels
 from tidegate.mirror.rounds import Rounds, Timetable
 from tidegate.port import Opener
+from tidegate.rules.backfilling import TurnBudget
 from tidegate.rules.retrying import RetryHabits
 from tidegate.rules.scanning import ScanHabits
 from tidegate.settings import Settings
@@ -50,6 +52,17 @@ def habits_of(settings: Settings) -> CycleHabits:
         ),
         retries=RetryHabits(cycle_interval=settings.cycle_every),
         preview_calls=settings.preview_calls_per_cycle,
+        history=HistoryHabits(
+            turn=TurnBudget(
+                rounds=settings.backfill_max_iterations,
+                batches=settings.backfill_parallel_batches,
+                messages=settings.backfill_max_fetch_limit,
+            ),
+            concurrency=settings.backfill_concurrency,
+            target=settings.context_agent_max_messages,
+            sync_limit=settings.message_sync_limit,
+            reconcile_calls=settings.reconcile_calls_per_cycle,
+        ),
     )
 
 

@@ -195,6 +195,9 @@ class Settings(BaseSettings):
         "How many of a channel's newest messages a reconciliation compares with the platform.",
         "MESSAGE_SYNC_LIMIT",
     )
+    reconcile_calls_per_cycle: Budget = setting(
+        50, "The most calls a cycle spends on comparing what is stored with the platform; 0 for none."
+    )
     context_agent_max_messages: Count = setting(
         50_000, "How many messages deep a channel's history is mirrored.", "CONTEXT_AGENT_MAX_MESSAGES"
     )

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from tests.mirror.conftest import Mirror
 from tidegate.loopback.faults import Fault, FaultKind
 from tidegate.loopback.telegram import World
 from tidegate.loopback.telegram.channels import Channel
-from tidegate.rules.planning import CallLimits
+from tidegate.mirror.cycle import CycleHabits
+from tidegate.mirror.history import HistoryHabits
+from tidegate.rules.backfilling import TurnBudget
 
 
 def talk(world: World, messages: int) -> Channel:
@@ -40,7 +40,7 @@ async def test_a_turn_has_a_budget_and_the_next_goes_on(mirror: Mirror, world: W
     made = talk(world, 550)
     await mirror.sync()
     await mirror.enable(made, in_full=True)
-    mirror.habits = replace(mirror.habits, limits=CallLimits(pages_a_turn=2))
+    mirror.habits = CycleHabits(history=HistoryHabits(turn=TurnBudget(batches=1, messages=200)))
     pages = [(await mirror.cycle()).calls.get("messages.getHistory", 0) for _ in range(5)]
     assert pages == [2, 2, 2, 0, 0]
     assert await stored(mirror) == sorted(made.messages)

@@ -11,7 +11,7 @@ import structlog
 from tidegate.clock import Clock
 from tidegate.errors import ChannelGone, PlatformError
 from tidegate.lanes import Lane
-from tidegate.mirror.history import read_history
+from tidegate.mirror.history import HistoryHabits, take_turn
 from tidegate.mirror.intake import Tally
 from tidegate.mirror.listing import sync_topics
 from tidegate.mirror.report import Report
@@ -50,6 +50,7 @@ class CycleHabits:
     retries: RetryHabits = field(default_factory=RetryHabits)
     limits: CallLimits = field(default_factory=CallLimits)
     preview_calls: int = 50
+    history: HistoryHabits = field(default_factory=HistoryHabits)
 
 
 async def run_cycle(
@@ -237,16 +238,16 @@ class _Pass:
         self._report.tally.add(scan.tally)
 
     async def _deepen(self, place: Place) -> None:
-        """Read on in the history of a channel that is mirrored in full; the next cycle goes on where this one ends."""
-        tally = Tally()
+        """Have a turn in the history of a channel that is mirrored in full; what is left queues again elsewhere."""
         try:
-            await read_history(self._hand, place, tally)
+            turn = await take_turn(self._hand, place.key, self._habits.history)
         except FINAL:
             raise
         except PlatformError as problem:
             self._report.troubles.append(f"{place.title}: {problem}")
             log.warning("history.unfinished", **self._named(place), problem=str(problem))
-        self._report.tally.add(tally)
+        else:
+            self._report.tally.add(turn.tally)
 
     async def _lose(self, place: Place, problem: ChannelGone) -> None:
         log.warning("channel.lost", **self._named(place), problem=str(problem))

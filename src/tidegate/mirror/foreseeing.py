@@ -75,5 +75,5 @@ def _channel(place: Place, topics: dict[int, SelectedTopic], habits: CycleHabits
     found = foresee_channel(place.memory, limits, its_turn=its_turn)
     listing = limits.pages_a_turn if place.forum else 0  # titles of topics that are new
     too_long = limits.pages_a_turn  # a difference that is refused as too long becomes a search
-    history = limits.pages_a_turn if place.lacks_history else 0
+    history = habits.history.turn.most_pages if place.lacks_history else 0
     return Calls(found.at_least, found.at_most + listing + too_long + history + retries * limits.pages_a_turn)

@@ -24,9 +24,14 @@ Name = tuple[int, Kind, str]
 
 @dataclass(slots=True)
 class Tally:
-    """What a scan has taken in so far. *files* are parts of archives, *archives* the sets they opened."""
+    """What a scan has taken in so far. *files* are parts of archives, *archives* the sets they opened.
+
+    Of messages that were stored before, *edited* had another text or file, and *deleted* are gone.
+    """
 
     messages: int = 0
+    edited: int = 0
+    deleted: int = 0
     files: int = 0
     archives: int = 0
     untitled: set[TopicId] = field(default_factory=set)
@@ -34,6 +39,8 @@ class Tally:
     def add(self, other: Tally) -> None:
         """Count what another scan has taken in as well."""
         self.messages += other.messages
+        self.edited += other.edited
+        self.deleted += other.deleted
         self.files += other.files
         self.archives += other.archives
 
@@ -75,6 +82,8 @@ async def take_in(
     now: datetime = await connection.fetchval("SELECT clock_now()")
     files, opened = await _place(connection, place, [one for one in new if one.id not in gone], reader, now)
     tally.messages += len(stored.added)
+    tally.edited += len(stored.changed)
+    tally.deleted += len(gone)
     tally.files += files
     tally.archives += opened
     await _note_topics(connection, place, shown.values(), gone, tally)

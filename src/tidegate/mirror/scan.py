@@ -28,11 +28,11 @@ Spans = Mapping[Content, Span | None]
 
 @dataclass(frozen=True, slots=True)
 class Hand:
-    """What a scan works with: the account's lane, the store, and the number of the cycle it is for."""
+    """What a scan works with: the account's lane, the store, and the number of the cycle it is for, if it is for one."""
 
     lane: Lane
     database: Database
-    cycle: int
+    cycle: int | None
     limits: CallLimits
     retries: RetryHabits
 

@@ -55,6 +55,11 @@ class TurnBudget:
         if min(self.rounds, self.batches, self.messages) < 1:
             raise ValueError(f"a turn's limits count from 1: {self}")
 
+    @property
+    def most_pages(self) -> int:
+        """More pages than this are never asked for in one turn, however few messages they bring."""
+        return self.rounds * self.batches
+
     def pages(self, *, rounds: int, fetched: int) -> int:
         """How many pages the next round may ask for, after so many rounds and fetched messages."""
         left = -(-(self.messages - fetched) // PAGE)

@@ -14,7 +14,7 @@ from tidegate.store.database import Connection
 async def load(connection: Connection, key: int, topic: int = WHOLE) -> dict[Content, Coverage]:
     """A channel's (or selected topic's) coverage of each kind; nothing is covered where there is no row."""
     rows = await connection.fetch("SELECT kind, spans FROM coverage WHERE channel = $1 AND topic = $2", key, topic)
-    found = {Content(row["kind"]): _coverage(row["spans"]) for row in rows}
+    found = {Content(row["kind"]): coverage_of(row["spans"]) for row in rows}
     return {kind: found.get(kind, Coverage()) for kind in Content}
 
 
@@ -33,5 +33,6 @@ async def add(connection: Connection, key: int, spans: Mapping[Content, Span | N
             )  # fmt: skip
 
 
-def _coverage(spans: list[asyncpg.Range[int]]) -> Coverage:
-    return Coverage.of((one.lower, one.upper - 1) for one in spans if one.lower is not None and one.upper is not None)
+def coverage_of(spans: list[asyncpg.Range[int]] | None) -> Coverage:
+    """A stored multirange as coverage; nothing is covered where there is none."""
+    return Coverage.of((one.lower, one.upper - 1) for one in spans or () if one.lower is not None and one.upper is not None)

@@ -1,0 +1,163 @@
+"""Reading many histories: several channels at once, turn after turn, until each is as deep as it is wanted (seed 001)."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from typing import Any
+
+import structlog
+
+from tidegate.errors import ChannelGone, PlatformError
+from tidegate.mirror import history_lines as lines
+from tidegate.mirror.history import HistoryHabits, load, take_turn
+from tidegate.mirror.scan import FINAL, Hand
+from tidegate.rules.backfilling import Depth, Known
+from tidegate.store import accounts, channels, feed, histories
+from tidegate.store.histories import History
+from tidegate.store.places import Place
+
+log = structlog.get_logger()
+
+
+@dataclass(slots=True)
+class Backfilled:
+    """What a backfill did for one channel. *calls* are the pages it asked for."""
+
+    place: Place
+    known: Known
+    fetched: int = 0
+    stored: int = 0
+    calls: int = 0
+    error: str | None = None
+
+    def as_json(self) -> dict[str, Any]:
+        top = self.known.top
+        return {
+            "channel": self.place.channel,
+            "title": self.place.title,
+            "fetched": self.fetched,
+            "stored": self.stored,
+            "coverage": [[low, high] for low, high in self.known.coverage.spans],
+            "gaps": [[low, high] for low, high in self.known.coverage.gaps(head=top)] if top else [],
+            "reached_start": self.known.coverage.reached_start,
+            "calls": self.calls,
+            "error": self.error,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Backfill:
+    """What a backfill did, as ``tidegate backfill`` prints it."""
+
+    channels: list[Backfilled] = field(default_factory=list)
+
+    @property
+    def succeeded(self) -> int:
+        return sum(one.error is None for one in self.channels)
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "channels": [one.as_json() for one in self.channels],
+            "succeeded": self.succeeded,
+            "failed": len(self.channels) - self.succeeded,
+        }
+
+
+async def backfill(
+    hand: Hand, habits: HistoryHabits, *, only: Collection[int] | None = None, wanted: Depth | None = None
+) -> Backfill:
+    """Read the histories that lack something, or *only* those of these channel keys, as deep as *wanted* or usual.
+
+    Each channel has a turn of its own and then queues again behind the others. One channel's trouble ends that channel
+    alone, and the report says which and why.
+    """
+    async with hand.database.connection() as connection:
+        account = hand.lane.account.id
+        if only is None:
+            found = await histories.unfinished(connection, account, habits.target)
+        else:
+            found = await histories.of_reader(connection, account, only=only)
+    done = Backfill([Backfilled(one.place, one.known) for one in found])
+    if found:
+        log.info(lines.found(len(found)), account=hand.lane.account.name)
+        log.info(lines.starting(len(found), habits.concurrency), account=hand.lane.account.name)
+        await _work_off(hand, habits, wanted, done)
+        _tell_summary(hand, done)
+    return done
+
+
+async def _work_off(hand: Hand, habits: HistoryHabits, wanted: Depth | None, done: Backfill) -> None:
+    queue = deque(done.channels)
+
+    async def work() -> None:
+        while queue:
+            one = queue.popleft()
+            if await _goes_on(hand, habits, wanted, one):
+                queue.append(one)
+
+    working = [asyncio.create_task(work()) for _ in range(min(habits.concurrency, len(queue)))]
+    try:
+        await asyncio.gather(*working)
+    finally:
+        for task in working:
+            task.cancel()
+        await asyncio.wait(working)
+
+
+async def _goes_on(hand: Hand, habits: HistoryHabits, wanted: Depth | None, one: Backfilled) -> bool:
+    """One turn of one channel; whether it has to queue again."""
+    try:
+        turn = await take_turn(hand, one.place.key, habits, wanted=wanted)
+    except FINAL:
+        raise
+    except PlatformError as problem:
+        one.error = str(problem)
+        log.error(lines.failed(one.place.title, one.place.channel, problem))
+        if isinstance(problem, ChannelGone):
+            await lose_channel(hand, one.place)
+    else:
+        one.fetched += turn.fetched
+        one.stored += turn.tally.messages
+        one.calls += turn.pages
+        if not turn.finished and turn.pages:
+            return True
+    history = await load(hand, one.place.key)
+    one.known = one.known if history is None else history.known
+    await _end(hand, one, wanted or _usual(history, habits))
+    return False
+
+
+def _usual(history: History | None, habits: HistoryHabits) -> Depth:
+    return Depth(habits.target) if history is None else history.wanted(habits.target)
+
+
+async def _end(hand: Hand, one: Backfilled, wanted: Depth) -> None:
+    """Tell how the backfill of a channel ended, in the log and in the feed."""
+    title, depth = one.place.title, one.known.messages
+    if one.error is None and one.calls:
+        if one.known.coverage.reached_start:
+            log.info(lines.fully_backfilled(title))
+        log.info(lines.completed(title, depth, wanted, one.fetched))
+    elif one.error is None:
+        log.info(lines.deep_enough(title, depth, wanted))
+    async with hand.database.transaction() as connection:
+        await accounts.fence(connection, hand.lane.claim())
+        await feed.record(connection, "backfill.ended", title, one.as_json())
+
+
+async def lose_channel(hand: Hand, place: Place) -> None:
+    """The account can no longer see a channel: another that can reads on, else it is shown as unreadable."""
+    async with hand.database.transaction() as connection:
+        await accounts.fence(connection, hand.lane.claim())
+        kept = await channels.find(connection, str(place.channel))
+        await channels.lose_sight(connection, hand.lane.account.id, kept)
+
+
+def _tell_summary(hand: Hand, done: Backfill) -> None:
+    named = {"account": hand.lane.account.name}
+    log.info(lines.RULE, **named)
+    log.info(lines.summary(done.succeeded, len(done.channels)), **named)
+    log.info(lines.RULE, **named)

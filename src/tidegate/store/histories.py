@@ -1,0 +1,136 @@
+"""Channels that are mirrored in full: how much of each history is there, how deep, and when it was last verified."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import datetime
+
+import asyncpg
+
+from tidegate.port import ChannelId
+from tidegate.rules.backfilling import Depth, Known
+from tidegate.rules.history import START
+from tidegate.rules.scanning import ScanMemory
+from tidegate.store import feed
+from tidegate.store.coverage import coverage_of
+from tidegate.store.database import Connection
+from tidegate.store.places import Place
+from tidegate.words import AccountId, Platform
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """A channel mirrored in full, and what is known of its history. *to_start* wants all of it, whatever the target."""
+
+    place: Place
+    known: Known
+    to_start: bool
+    verified_at: datetime | None
+
+    def wanted(self, target: int) -> Depth:
+        """How deep it is to be mirrored where nobody said otherwise."""
+        return Depth() if self.to_start else Depth(messages=target)
+
+
+# A board has no messages of its own, and of a channel followed topic by topic there is no history as a whole.
+_HISTORIES = """
+    SELECT c.id AS key, c.platform, c.number AS channel, c.title, c.forum, c.protected, c.to_start, c.depth,
+        c.verified_at, p.newest_seen, p.turn_offset, h.spans,
+        (SELECT m.at FROM messages m WHERE m.channel = c.id AND m.id >= lower(h.spans) ORDER BY m.id LIMIT 1) AS oldest_at
+    FROM channels c
+    JOIN places p ON p.channel = c.id AND p.topic = 0
+    LEFT JOIN coverage h ON h.channel = c.id AND h.topic = 0 AND h.kind = 'messages'
+    WHERE c.enabled AND c.in_full AND NOT c.by_topic AND c.kind <> 'board' AND c.state = 'ok'
+"""
+
+
+async def of_reader(
+    connection: Connection, account: AccountId, *, only: Collection[int] | None = None
+) -> list[History]:
+    """Every history that *account* reads, by channel key; of *only* some where keys are given."""
+    rows = await connection.fetch(
+        f"{_HISTORIES} AND c.reader = $1 AND ($2::bigint[] IS NULL OR c.id = ANY($2)) ORDER BY c.id",
+        account, None if only is None else list(only),
+    )  # fmt: skip
+    return [_history(row) for row in rows]
+
+
+# What is left of a history stands in its coverage: a gap, or an end that lies above the start.
+async def unfinished(connection: Connection, account: AccountId, target: int) -> list[History]:
+    """The histories *account* reads of which something is missing, those with news first, then the least deep."""
+    rows = await connection.fetch(
+        f"""{_HISTORIES} AND c.reader = $1 AND p.newest_seen > 0
+          AND (h.spans IS NULL
+               OR NOT h.spans @> int8range(lower(h.spans), p.newest_seen, '[]')
+               OR (lower(h.spans) > {START} AND (c.to_start OR c.depth < $2)))
+        ORDER BY h.spans IS NOT NULL AND upper(h.spans) > p.newest_seen, c.depth, p.newest_seen DESC
+        """,
+        account, target,
+    )  # fmt: skip
+    return [_history(row) for row in rows]
+
+
+async def to_verify(
+    connection: Connection, account: AccountId, *, before: datetime, most: int
+) -> list[History]:
+    """Up to *most* histories that were not verified since *before*: the least recent first, of equals the most active.
+
+    Those of a platform with a counter of changes are left out, because every edit and deletion is told by it.
+    """
+    rows = await connection.fetch(
+        f"""{_HISTORIES} AND c.reader = $1 AND h.spans IS NOT NULL AND p.changes IS NULL
+          AND (c.verified_at IS NULL OR c.verified_at < $2)
+        ORDER BY c.verified_at NULLS FIRST, p.newest_seen DESC
+        LIMIT $3
+        """,
+        account, before, most,
+    )  # fmt: skip
+    return [_history(row) for row in rows]
+
+
+async def deepen(connection: Connection, key: int, messages: int) -> int:
+    """Count what a page has added to a history; returns how deep it is now."""
+    depth: int = await connection.fetchval(
+        "UPDATE channels SET depth = depth + $2 WHERE id = $1 RETURNING depth", key, messages
+    )
+    return depth
+
+
+async def close(connection: Connection, place: Place) -> None:
+    """The platform does not let the account read a history: nothing is asked until it does, and nothing is forgotten."""
+    done = await connection.execute(
+        "UPDATE channels SET state = 'no_history_permission' WHERE id = $1 AND state = 'ok'", place.key
+    )
+    if done == "UPDATE 1":
+        await feed.record(connection, "channel.history_closed", place.title, {"channel": place.channel})
+
+
+async def note_verified(connection: Connection, key: int) -> None:
+    """The newest messages of a history have been compared with the platform."""
+    await connection.execute("UPDATE channels SET verified_at = clock_now() WHERE id = $1", key)
+
+
+def _history(row: asyncpg.Record) -> History:
+    channel = ChannelId(row["channel"])
+    place = Place(
+        key=row["key"],
+        channel=channel,
+        title=row["title"],
+        topic=0,
+        forum=row["forum"],
+        protected=row["protected"],
+        by_topic=False,
+        turn_offset=row["turn_offset"],
+        lacks_history=True,
+        memory=ScanMemory(newest_seen=row["newest_seen"]),
+    )
+    known = Known(
+        coverage=coverage_of(row["spans"]),
+        head=row["newest_seen"],
+        messages=row["depth"],
+        oldest_at=row["oldest_at"],
+        # Discord numbers everything by time, so a channel's own number is that of its birth.
+        earliest=channel if row["platform"] == Platform.DISCORD else START,
+    )
+    return History(place, known, row["to_start"], row["verified_at"])
