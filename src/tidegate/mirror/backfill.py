@@ -1,4 +1,4 @@
-"""Reading many histories: several channels at once, turn after turn, until each is as deep as it is wanted (seed 001)."""
+"""Reading many histories: several channels at once, turn after turn, until each is as deep as wanted (seed 001)."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ async def _goes_on(hand: Hand, habits: HistoryHabits, wanted: Depth | None, one:
         raise
     except PlatformError as problem:
         one.error = str(problem)
-        log.error(lines.failed(one.place.title, one.place.channel, problem))
+        log.warning(lines.failed(one.place.title, one.place.channel, problem))
         if isinstance(problem, ChannelGone):
             await lose_channel(hand, one.place)
     else:

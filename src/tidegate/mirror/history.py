@@ -89,16 +89,14 @@ async def _read_round(hand: Hand, history: History, wanted: Depth, asked: Round,
     """Ask for the pages of a round at once and keep each; one that fails takes no other with it."""
     before, turn.rounds = turn.fetched, turn.rounds + 1
     _tell_beginning(history, wanted, asked, turn)
-    done = await asyncio.gather(
-        *(read_page(hand, history, page, turn) for page in asked.pages), return_exceptions=True
-    )
+    done = await asyncio.gather(*(read_page(hand, history, page, turn) for page in asked.pages), return_exceptions=True)
     problems = [problem for problem in done if isinstance(problem, BaseException)]
     for problem in problems:
         tell = lines.failed_catching_up if asked.phase is Phase.CATCH_UP else lines.failed_batch
-        log.error(tell(problem), channel=history.place.channel)
+        log.warning(tell(problem), channel=history.place.channel)
     if problems:
         raise next((problem for problem in problems if isinstance(problem, FINAL)), problems[0])
-    _tell_end(history, wanted, asked, turn.fetched - before, turn)
+    _tell_end(history, wanted, asked, turn.fetched - before)
 
 
 async def read_page(hand: Hand, history: History, asked: PageAsked, turn: Turn) -> Page:
@@ -111,7 +109,9 @@ async def read_page(hand: Hand, history: History, asked: PageAsked, turn: Turn) 
     span = proven(asked, numbers, head=history.known.top, ended=ended, may_read=page.may_read)
     await _keep(hand, history.place, page, span, turn.tally)
     if not page.may_read:
-        raise Refused(f'The account may not read the history of "{history.place.title}"; grant it Read Message History.')
+        raise Refused(
+            f'The account may not read the history of "{history.place.title}"; grant it Read Message History.'
+        )
     return page
 
 
@@ -149,17 +149,16 @@ async def _keep(hand: Hand, place: Place, page: Page, span: Span | None, tally: 
 
 def _tell_beginning(history: History, wanted: Depth, asked: Round, turn: Turn) -> None:
     place, known = history.place, history.known
-    match asked.phase:
-        case Phase.FIRST:
-            line = lines.first_fetch(place.title)
-        case Phase.CATCH_UP:
-            line = lines.catching_up(place.title, known.coverage.spans[-1].high)
-        case Phase.DEEPEN:
-            line = lines.deepening(place.title, turn.rounds, known.messages, wanted)
+    if asked.phase is Phase.FIRST:
+        line = lines.first_fetch(place.title)
+    elif asked.phase is Phase.CATCH_UP:
+        line = lines.catching_up(place.title, known.coverage.spans[-1].high)
+    else:
+        line = lines.deepening(place.title, turn.rounds, known.messages, wanted)
     log.info(line, channel=place.channel, pages=len(asked.pages))
 
 
-def _tell_end(history: History, wanted: Depth, asked: Round, messages: int, turn: Turn) -> None:
+def _tell_end(history: History, wanted: Depth, asked: Round, messages: int) -> None:
     channel, depth = history.place.channel, history.known.messages + messages
     if asked.phase is Phase.CATCH_UP:
         log.info(lines.caught_up(messages, depth, wanted), channel=channel)

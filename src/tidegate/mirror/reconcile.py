@@ -105,7 +105,7 @@ async def _compared(hand: Hand, history: History, limit: int) -> Compared:
         raise
     except PlatformError as problem:
         result.error = str(problem)
-        log.error(lines.failed(place.title, place.channel, problem))
+        log.warning(lines.failed(place.title, place.channel, problem))
         if isinstance(problem, ChannelGone):
             await lose_channel(hand, place)
     result.checked, result.calls = turn.fetched, turn.pages

@@ -28,7 +28,7 @@ Spans = Mapping[Content, Span | None]
 
 @dataclass(frozen=True, slots=True)
 class Hand:
-    """What a scan works with: the account's lane, the store, and the number of the cycle it is for, if it is for one."""
+    """What a scan works with: the account's lane, the store, and the number of the cycle it is for, if any."""
 
     lane: Lane
     database: Database

@@ -35,4 +35,6 @@ async def add(connection: Connection, key: int, spans: Mapping[Content, Span | N
 
 def coverage_of(spans: list[asyncpg.Range[int]] | None) -> Coverage:
     """A stored multirange as coverage; nothing is covered where there is none."""
-    return Coverage.of((one.lower, one.upper - 1) for one in spans or () if one.lower is not None and one.upper is not None)
+    return Coverage.of(
+        (one.lower, one.upper - 1) for one in spans or () if one.lower is not None and one.upper is not None
+    )

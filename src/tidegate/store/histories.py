@@ -37,7 +37,7 @@ class History:
 _HISTORIES = """
     SELECT c.id AS key, c.platform, c.number AS channel, c.title, c.forum, c.protected, c.to_start, c.depth,
         c.verified_at, p.newest_seen, p.turn_offset, h.spans,
-        (SELECT m.at FROM messages m WHERE m.channel = c.id AND m.id >= lower(h.spans) ORDER BY m.id LIMIT 1) AS oldest_at
+        (SELECT at FROM messages m WHERE m.channel = c.id AND m.id >= lower(h.spans) ORDER BY id LIMIT 1) AS oldest_at
     FROM channels c
     JOIN places p ON p.channel = c.id AND p.topic = 0
     LEFT JOIN coverage h ON h.channel = c.id AND h.topic = 0 AND h.kind = 'messages'
@@ -71,9 +71,7 @@ async def unfinished(connection: Connection, account: AccountId, target: int) ->
     return [_history(row) for row in rows]
 
 
-async def to_verify(
-    connection: Connection, account: AccountId, *, before: datetime, most: int
-) -> list[History]:
+async def to_verify(connection: Connection, account: AccountId, *, before: datetime, most: int) -> list[History]:
     """Up to *most* histories that were not verified since *before*: the least recent first, of equals the most active.
 
     Those of a platform with a counter of changes are left out, because every edit and deletion is told by it.
@@ -98,7 +96,7 @@ async def deepen(connection: Connection, key: int, messages: int) -> int:
 
 
 async def close(connection: Connection, place: Place) -> None:
-    """The platform does not let the account read a history: nothing is asked until it does, and nothing is forgotten."""
+    """The account may not read a history: nothing is asked until it may, and nothing is forgotten."""
     done = await connection.execute(
         "UPDATE channels SET state = 'no_history_permission' WHERE id = $1 AND state = 'ok'", place.key
     )

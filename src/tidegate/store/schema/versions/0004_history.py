@@ -9,8 +9,8 @@ down_revision = "0003"
 def upgrade() -> None:
     run(
         """
--- Guild and parent are the platform's numbers. The depth counts messages that pages of the history brought, deleted ones
--- too, so that a deletion does not make a history shallower. A remark is what the operator should know of the channel.
+-- Guild and parent are the platform's numbers. The depth counts what pages of the history brought, deleted ones too,
+-- so that a deletion does not make a history shallower. A remark is what the operator should know of the channel.
 ALTER TABLE channels
     ADD COLUMN kind         text NOT NULL DEFAULT 'channel',
     ADD COLUMN guild        bigint,

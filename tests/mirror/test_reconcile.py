@@ -1,0 +1,125 @@
+"""Comparing the newest messages with the platform: what was edited or deleted behind our back."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+import pytest
+
+from tests.mirror.conftest import Mirror
+from tests.mirror.test_backfill import hand, key, mirrored, stored
+from tidegate.loopback.faults import Fault, FaultKind
+from tidegate.loopback.telegram.channels import Channel
+from tidegate.mirror.backfill import backfill
+from tidegate.mirror.history import HistoryHabits
+from tidegate.mirror.reconcile import Reconciled, reconcile, reconcile_due
+from tidegate.store import histories
+from tidegate.store.histories import History
+
+PAGES = "messages.getHistory"
+
+
+async def complete(mirror: Mirror, *sizes: int) -> list[Channel]:
+    """Channels whose history is all there."""
+    made = await mirrored(mirror, *sizes)
+    await backfill(hand(mirror), HistoryHabits(), only=[await key(mirror, channel) for channel in made])
+    return made
+
+
+async def found(mirror: Mirror, *made: Channel) -> list[History]:
+    async with mirror.database.connection() as connection:
+        keys = [await key(mirror, channel) for channel in made]
+        return await histories.of_reader(connection, mirror.account.id, only=keys)
+
+
+async def texts(mirror: Mirror, channel: Channel) -> dict[int, str]:
+    rows = await mirror.rows(
+        "SELECT m.id, m.text FROM messages m JOIN channels c ON c.id = m.channel WHERE c.number = $1", channel.id
+    )
+    return {row["id"]: row["text"] for row in rows}
+
+
+async def now(mirror: Mirror) -> datetime:
+    [row] = await mirror.rows("SELECT clock_now() AS now")
+    return row["now"]
+
+
+async def test_h31_only_what_a_page_proves_is_marked_deleted(mirror: Mirror) -> None:
+    """H-31: an edit and a deletion among the newest are found; what lies below the last page read is left alone."""
+    [made] = await complete(mirror, 350)
+    mirror.world.edit(made, 340, text="another text")
+    del made.messages[330], made.messages[20]  # without a word of the platform
+    async with mirror.counted() as calls:
+        told = (await reconcile(hand(mirror), await found(mirror, made), limit=200)).as_json()
+    [one] = told["channels"]
+    assert calls[PAGES] == 2
+    assert (one["checked"], one["edited"], one["deleted"], one["error"]) == (200, 1, 1, None)
+    assert (await texts(mirror, made))[340] == "another text"
+    assert await stored(mirror, made) == sorted({*made.messages, 20})
+
+
+async def test_a_short_history_is_compared_to_its_start(mirror: Mirror) -> None:
+    """Where the platform says that nothing is older, nothing more is asked for."""
+    [made] = await complete(mirror, 30)
+    async with mirror.counted() as calls:
+        await reconcile(hand(mirror), await found(mirror, made), limit=200)
+    assert calls[PAGES] == 1
+
+
+async def test_one_channel_s_trouble_is_told_and_stops_no_other(mirror: Mirror) -> None:
+    """The one that failed is not taken for compared."""
+    bad, good = await complete(mirror, 30, 30)
+    mirror.world.faults.add(Fault(FaultKind.ERROR, PAGES, channel=bad.id, code="400 CHAT_BOGUS"))
+    told = (await reconcile(hand(mirror), await found(mirror, bad, good), limit=100)).as_json()
+    assert (told["succeeded"], told["failed"]) == (1, 1)
+    compared = {one.place.title: one.verified_at is not None for one in await found(mirror, bad, good)}
+    assert compared == {bad.title: False, good.title: True}
+
+
+@pytest.fixture
+async def uncounted(mirror: Mirror) -> list[Channel]:
+    """Seven channels of a platform that has no counter of changes, each more active than the one before."""
+    made = await complete(mirror, *range(10, 17))
+    await mirror.rows("UPDATE places SET changes = NULL, newest_seen = (SELECT max(id) FROM messages m "
+                      "WHERE m.channel = places.channel) RETURNING 1")  # fmt: skip
+    return made
+
+
+async def test_h38_the_least_recently_compared_come_first_within_the_budget(
+    mirror: Mirror, uncounted: list[Channel]
+) -> None:
+    """H-38: three calls a cycle: the most active first, then others, and none twice; the order is stored."""
+    habits, began = HistoryHabits(sync_limit=100, reconcile_calls=3), await now(mirror) + timedelta(minutes=5)
+    cycles = []
+    for _ in range(4):
+        done = await reconcile_due(hand(mirror), habits, since=began)
+        cycles.append([one.place.title for one in done.channels])
+        await mirror.pass_time(minutes=1)
+        await mirror.connect()
+    assert cycles == [
+        ["Talk 6", "Talk 5", "Talk 4"],
+        ["Talk 3", "Talk 2", "Talk 1"],
+        ["Talk 0", "Talk 6", "Talk 5"],
+        ["Talk 4", "Talk 3", "Talk 2"],
+    ]
+
+
+async def test_what_was_compared_since_is_left_in_peace(mirror: Mirror, uncounted: list[Channel]) -> None:
+    """Once after a downtime, not again and again; and a budget of nothing spends nothing."""
+    began = await now(mirror)
+    await mirror.pass_time(minutes=1)
+    assert len((await reconcile_due(hand(mirror), HistoryHabits(), since=began)).channels) == 7
+    async with mirror.counted() as calls:
+        assert await reconcile_due(hand(mirror), HistoryHabits(), since=began) == Reconciled()
+        later = await now(mirror) + timedelta(minutes=5)
+        assert await reconcile_due(hand(mirror), HistoryHabits(reconcile_calls=0), since=later) == Reconciled()
+    assert not calls
+
+
+async def test_a_platform_that_counts_its_changes_is_not_asked_again(mirror: Mirror) -> None:
+    """Telegram tells every edit and deletion; comparing there is for people who ask for it."""
+    made = await complete(mirror, 30)
+    await mirror.settle()
+    assert (await mirror.place(made[0]))["changes"] is not None
+    later = await now(mirror) + timedelta(minutes=5)
+    assert await reconcile_due(hand(mirror), HistoryHabits(), since=later) == Reconciled()
