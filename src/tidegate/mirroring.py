@@ -14,6 +14,7 @@ from tidegate.engine.asking import ask_owner
 from tidegate.engine.obeying import Handler
 from tidegate.engine.serving import Serving, Work
 from tidegate.errors import BadInput, TidegateError
+from tidegate.history_commands import history_handlers
 from tidegate.lanes import Lane
 from tidegate.mirror.cycle import CycleHabits
 from tidegate.mirror.history import HistoryHabits
@@ -72,7 +73,8 @@ async def trade_of(house: House, *, others: Trade | None = None, every: timedelt
     Accounts of platforms that have no mirror yet are served as *others* say.
     """
     clock = SystemClock()
-    rounds = Rounds(house.database, clock, habits_of(house.settings), Timetable(every))
+    habits = habits_of(house.settings)
+    rounds = Rounds(house.database, clock, habits, Timetable(every))
     await rounds.begin()
 
     async def work(lane: Lane) -> None:
@@ -92,7 +94,8 @@ async def trade_of(house: House, *, others: Trade | None = None, every: timedelt
         **(others.openers if others else {}),
         Platform.TELEGRAM: telegram_opening(house.settings, clock),
     }
-    return Trade(openers, work, {"cycle": cycle, "sync": sync})
+    about_histories = history_handlers(house.database, habits, rounds.lane)
+    return Trade(openers, work, {"cycle": cycle, "sync": sync, **about_histories})
 
 
 async def _ask_by_hand(database: Database, named: str) -> Any:

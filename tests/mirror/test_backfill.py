@@ -12,11 +12,12 @@ from structlog.testing import capture_logs
 from tests.mirror.conftest import Mirror
 from tidegate.loopback.faults import Fault, FaultKind
 from tidegate.loopback.telegram.channels import Channel
-from tidegate.mirror.backfill import Backfill, backfill
+from tidegate.mirror.backfill import Backfill, backfill, backfill_missing
 from tidegate.mirror.history import HistoryHabits
 from tidegate.mirror.scan import Hand
 from tidegate.rules.backfilling import Depth, TurnBudget
-from tidegate.store import channels
+from tidegate.store import channels, histories
+from tidegate.store.histories import History
 
 PAGES = "messages.getHistory"
 ONE_BY_ONE = HistoryHabits(turn=TurnBudget(batches=1, messages=100))
@@ -50,9 +51,11 @@ async def know_heads(mirror: Mirror) -> None:
         )  # fmt: skip
 
 
-async def key(mirror: Mirror, channel: Channel) -> int:
+async def found(mirror: Mirror, *made: Channel) -> list[History]:
+    """The histories of these channels as they are stored now."""
     async with mirror.database.connection() as connection:
-        return (await channels.find(connection, str(channel.id))).key
+        keys = [(await channels.find(connection, str(channel.id))).key for channel in made]
+        return await histories.of_reader(connection, mirror.account.id, only=keys)
 
 
 async def stored(mirror: Mirror, channel: Channel) -> list[int]:
@@ -74,7 +77,7 @@ async def test_what_is_left_queues_again_until_all_is_there(mirror: Mirror) -> N
     made = await mirrored(mirror, 250, 120, 30)
     await know_heads(mirror)
     async with mirror.counted() as calls:
-        done = await backfill(hand(mirror), ONE_BY_ONE)
+        done = await backfill_missing(hand(mirror), ONE_BY_ONE)
     assert [await stored(mirror, channel) for channel in made] == [sorted(channel.messages) for channel in made]
     told = done.as_json()
     assert (told["succeeded"], told["failed"]) == (3, 0)
@@ -82,7 +85,7 @@ async def test_what_is_left_queues_again_until_all_is_there(mirror: Mirror) -> N
     assert calls[PAGES] == 6
     assert all(one["reached_start"] and one["gaps"] == [] for one in told["channels"])
     async with mirror.counted() as calls:
-        assert (await backfill(hand(mirror), ONE_BY_ONE)).channels == []
+        assert (await backfill_missing(hand(mirror), ONE_BY_ONE)).channels == []
     assert not calls
 
 
@@ -92,12 +95,12 @@ async def test_one_channel_s_failure_stops_no_other(mirror: Mirror) -> None:
     await know_heads(mirror)
     mirror.world.faults.add(Fault(FaultKind.ERROR, PAGES, channel=bad.id, code="400 CHAT_BOGUS"))
     with capture_logs() as logs:
-        told = (await backfill(hand(mirror), HistoryHabits())).as_json()
+        told = (await backfill_missing(hand(mirror), HistoryHabits())).as_json()
     assert (told["succeeded"], told["failed"]) == (1, 1)
     assert {one["title"]: one["error"] is None for one in told["channels"]} == {bad.title: False, good.title: True}
     assert await stored(mirror, good) == sorted(good.messages)
     assert "[Backfill] Summary: 1/2 channels successful, 1 failed" in [line["event"] for line in logs]
-    again = await backfill(hand(mirror), HistoryHabits())
+    again = await backfill_missing(hand(mirror), HistoryHabits())
     assert only(again)["title"] == bad.title
     assert await stored(mirror, bad) == sorted(bad.messages)
 
@@ -105,12 +108,12 @@ async def test_one_channel_s_failure_stops_no_other(mirror: Mirror) -> None:
 async def test_h14_the_target_keeps_whole_pages_and_claims_nothing_more(mirror: Mirror) -> None:
     """H-14: reached in the middle of a page, the page is kept whole; a higher target later goes on from there."""
     [made] = await mirrored(mirror, 350)
-    told = only(await backfill(hand(mirror), HistoryHabits(), only=[await key(mirror, made)], wanted=Depth(150)))
+    told = only(await backfill(hand(mirror), HistoryHabits(), await found(mirror, made), wanted=Depth(150)))
     assert (told["fetched"], told["reached_start"]) == (200, False)
     assert told["coverage"] == [[151, 350]]
     assert told["gaps"] == [[0, 150]]
     async with mirror.counted() as calls:
-        told = only(await backfill(hand(mirror), HistoryHabits(), only=[await key(mirror, made)], wanted=Depth(250)))
+        told = only(await backfill(hand(mirror), HistoryHabits(), await found(mirror, made), wanted=Depth(250)))
     assert (calls[PAGES], told["coverage"]) == (1, [[51, 350]])
 
 
@@ -122,12 +125,12 @@ async def test_h15_a_date_bounds_a_walk_and_a_later_one_goes_on(mirror: Mirror) 
     await mirror.sync()
     await mirror.enable(made, in_full=True)
     bound = Depth(since=datetime(2026, 1, 1, tzinfo=UTC) + timedelta(days=150))
-    told = only(await backfill(hand(mirror), HistoryHabits(), only=[await key(mirror, made)], wanted=bound))
+    told = only(await backfill(hand(mirror), HistoryHabits(), await found(mirror, made), wanted=bound))
     assert (told["calls"], told["reached_start"], told["coverage"]) == (2, False, [[102, 301]])
     async with mirror.counted() as calls:
-        await backfill(hand(mirror), HistoryHabits(), only=[await key(mirror, made)], wanted=bound)
+        await backfill(hand(mirror), HistoryHabits(), await found(mirror, made), wanted=bound)
     assert not calls
-    told = only(await backfill(hand(mirror), HistoryHabits(), only=[await key(mirror, made)], wanted=Depth()))
+    told = only(await backfill(hand(mirror), HistoryHabits(), await found(mirror, made), wanted=Depth()))
     assert (told["fetched"], told["reached_start"]) == (101, True)
 
 
@@ -137,7 +140,7 @@ async def test_h16_slices_bring_the_same_messages(mirror: Mirror, slices: int) -
     [made] = await mirrored(mirror, 10_500)
     habits = HistoryHabits(turn=TurnBudget(batches=slices))
     async with mirror.counted() as calls:
-        told = only(await backfill(hand(mirror), habits, only=[await key(mirror, made)]))
+        told = only(await backfill(hand(mirror), habits, await found(mirror, made)))
     assert await stored(mirror, made) == sorted(made.messages)
     assert told["coverage"] == [[0, 10_500]]
     assert calls[PAGES] <= 105 + slices
@@ -147,15 +150,14 @@ async def test_h19_only_unfinished_slices_go_on(mirror: Mirror) -> None:
     """H-19: a backfill cut off in the middle of its slices asks afterwards for what is missing alone."""
     [made] = await mirrored(mirror, 10_500)
     sliced = HistoryHabits(turn=TurnBudget(batches=4, rounds=1))
-    number = await key(mirror, made)
-    under_way = asyncio.create_task(backfill(hand(mirror), sliced, only=[number]))
+    under_way = asyncio.create_task(backfill(hand(mirror), sliced, await found(mirror, made)))
     while len(await stored(mirror, made)) < 3_000:
         await asyncio.sleep(0)
     under_way.cancel()
     await asyncio.wait([under_way])
     before = len(await stored(mirror, made))
     async with mirror.counted() as calls:
-        await backfill(hand(mirror), sliced, only=[number])
+        await backfill(hand(mirror), sliced, await found(mirror, made))
     assert await stored(mirror, made) == sorted(made.messages)
     assert calls[PAGES] <= -(-(10_500 - before) // 100) + 4
 
@@ -163,9 +165,9 @@ async def test_h19_only_unfinished_slices_go_on(mirror: Mirror) -> None:
 async def test_h43_two_at_once_never_fetch_a_page_twice(mirror: Mirror) -> None:
     """H-43: a cycle and a command, or two commands, share the pages of a channel between them."""
     [made] = await mirrored(mirror, 550)
-    number = await key(mirror, made)
     async with mirror.counted() as calls:
-        await asyncio.gather(*(backfill(hand(mirror), ONE_BY_ONE, only=[number]) for _ in range(3)))
+        both = await found(mirror, made)
+        await asyncio.gather(*(backfill(hand(mirror), ONE_BY_ONE, both) for _ in range(3)))
     assert await stored(mirror, made) == sorted(made.messages)
     assert calls[PAGES] == 6
 
@@ -173,7 +175,6 @@ async def test_h43_two_at_once_never_fetch_a_page_twice(mirror: Mirror) -> None:
 async def test_h20_a_page_that_cannot_be_stored_is_asked_for_again(mirror: Mirror) -> None:
     """H-20: rows and coverage of the page are rolled back together, and the next try stores both."""
     [made] = await mirrored(mirror, 150)
-    number = await key(mirror, made)
     await mirror.database.pool.execute(
         """
         CREATE FUNCTION full_disk() RETURNS trigger LANGUAGE plpgsql
@@ -182,10 +183,10 @@ async def test_h20_a_page_that_cannot_be_stored_is_asked_for_again(mirror: Mirro
         """
     )
     with pytest.raises(asyncpg.DiskFullError):
-        await backfill(hand(mirror), HistoryHabits(), only=[number])
+        await backfill(hand(mirror), HistoryHabits(), await found(mirror, made))
     assert await stored(mirror, made) == []
     await mirror.database.pool.execute("DROP TRIGGER full_disk ON coverage")
-    told = only(await backfill(hand(mirror), HistoryHabits(), only=[number]))
+    told = only(await backfill(hand(mirror), HistoryHabits(), await found(mirror, made)))
     assert await stored(mirror, made) == sorted(made.messages)
     assert told["reached_start"]
 
@@ -193,7 +194,7 @@ async def test_h20_a_page_that_cannot_be_stored_is_asked_for_again(mirror: Mirro
 async def test_each_page_is_told_and_so_is_the_end(mirror: Mirror) -> None:
     """The page shows progress from the feed: an event a page with the depth so far, and one at the end."""
     [made] = await mirrored(mirror, 250)
-    await backfill(hand(mirror), ONE_BY_ONE, only=[await key(mirror, made)])
+    await backfill(hand(mirror), ONE_BY_ONE, await found(mirror, made))
     events = await mirror.rows("SELECT kind, data FROM events WHERE kind LIKE 'backfill.%' ORDER BY id")
     assert [row["kind"] for row in events] == [*["backfill.progressed"] * 3, "backfill.ended"]
     assert [row["data"]["depth"] for row in events[:3]] == [100, 200, 250]
@@ -204,9 +205,8 @@ async def test_the_seed_s_lines_are_in_the_log(mirror: Mirror) -> None:
     """An operator of the seed finds the lines that were watched there: selection, phases, progress, end, summary."""
     [made] = await mirrored(mirror, 250)
     await know_heads(mirror)
-    number = await key(mirror, made)
     with capture_logs() as logs:
-        await backfill(hand(mirror), ONE_BY_ONE, only=[number], wanted=Depth(200))
+        await backfill(hand(mirror), ONE_BY_ONE, await found(mirror, made), wanted=Depth(200))
     rule = f"[Backfill] {'═' * 39}"
     assert [line["event"] for line in logs] == [
         "[on_ready] Found 1 channels to backfill",

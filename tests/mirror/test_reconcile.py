@@ -7,14 +7,12 @@ from datetime import datetime, timedelta
 import pytest
 
 from tests.mirror.conftest import Mirror
-from tests.mirror.test_backfill import hand, key, mirrored, stored
+from tests.mirror.test_backfill import found, hand, mirrored, stored
 from tidegate.loopback.faults import Fault, FaultKind
 from tidegate.loopback.telegram.channels import Channel
 from tidegate.mirror.backfill import backfill
 from tidegate.mirror.history import HistoryHabits
 from tidegate.mirror.reconcile import Reconciled, reconcile, reconcile_due
-from tidegate.store import histories
-from tidegate.store.histories import History
 
 PAGES = "messages.getHistory"
 
@@ -22,14 +20,8 @@ PAGES = "messages.getHistory"
 async def complete(mirror: Mirror, *sizes: int) -> list[Channel]:
     """Channels whose history is all there."""
     made = await mirrored(mirror, *sizes)
-    await backfill(hand(mirror), HistoryHabits(), only=[await key(mirror, channel) for channel in made])
+    await backfill(hand(mirror), HistoryHabits(), await found(mirror, *made))
     return made
-
-
-async def found(mirror: Mirror, *made: Channel) -> list[History]:
-    async with mirror.database.connection() as connection:
-        keys = [await key(mirror, channel) for channel in made]
-        return await histories.of_reader(connection, mirror.account.id, only=keys)
 
 
 async def texts(mirror: Mirror, channel: Channel) -> dict[int, str]:

@@ -13,6 +13,7 @@ from tidegate import __version__
 from tidegate.cli import (
     account,
     archive,
+    backfill,
     calls,
     channel,
     cycle,
@@ -63,6 +64,8 @@ app.add_typer(account.app, name="account")
 app.add_typer(channel.app, name="channel")
 app.command("plan")(plan.plan)
 app.command("cycle")(cycle.cycle)
+app.command("backfill")(backfill.backfill)
+app.command("reconcile")(backfill.reconcile)
 app.add_typer(archive.app, name="archive")
 app.command("search")(search.search)
 app.command("settings")(settings.show)

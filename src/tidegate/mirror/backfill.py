@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Collection
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -66,20 +66,21 @@ class Backfill:
         }
 
 
+async def backfill_missing(hand: Hand, habits: HistoryHabits) -> Backfill:
+    """Read every history of the account of which something is missing, those with news first."""
+    async with hand.database.connection() as connection:
+        found = await histories.unfinished(connection, hand.lane.account.id, habits.target)
+    return await backfill(hand, habits, found)
+
+
 async def backfill(
-    hand: Hand, habits: HistoryHabits, *, only: Collection[int] | None = None, wanted: Depth | None = None
+    hand: Hand, habits: HistoryHabits, found: Sequence[History], *, wanted: Depth | None = None
 ) -> Backfill:
-    """Read the histories that lack something, or *only* those of these channel keys, as deep as *wanted* or usual.
+    """Read these histories as deep as *wanted*, or as deep as each usually is.
 
     Each channel has a turn of its own and then queues again behind the others. One channel's trouble ends that channel
     alone, and the report says which and why.
     """
-    async with hand.database.connection() as connection:
-        account = hand.lane.account.id
-        if only is None:
-            found = await histories.unfinished(connection, account, habits.target)
-        else:
-            found = await histories.of_reader(connection, account, only=only)
     done = Backfill([Backfilled(one.place, one.known) for one in found])
     if found:
         log.info(lines.found(len(found)), account=hand.lane.account.name)

@@ -40,7 +40,9 @@ class HistoryHabits:
 
 @dataclass(slots=True)
 class Turn:
-    """What one turn has read. *finished* says that all that is wanted of the history is there."""
+    """What one turn has read, of *target* messages. *finished* says that all that is wanted of the history is there."""
+
+    target: int | None = None
 
     fetched: int = 0
     pages: int = 0
@@ -64,6 +66,7 @@ async def take_turn(hand: Hand, key: int, habits: HistoryHabits, *, wanted: Dept
     async with turn_of(hand.lane, key):
         while history := await load(hand, key):
             depth = wanted or history.wanted(habits.target)
+            turn.target = depth.messages
             at_once = habits.turn.pages(rounds=turn.rounds, fetched=turn.fetched)
             asked = next_round(history.known, depth, manner=_manner(hand, habits), at_once=max(at_once, 1))
             turn.finished = asked is None
@@ -107,7 +110,7 @@ async def read_page(hand: Hand, history: History, asked: PageAsked, turn: Turn) 
     turn.fetched += len(numbers)
     ended = page.reached_head if asked.walk is Walk.AFTER else page.reached_start
     span = proven(asked, numbers, head=history.known.top, ended=ended, may_read=page.may_read)
-    await _keep(hand, history.place, page, span, turn.tally)
+    await _keep(hand, history.place, page, span, turn)
     if not page.may_read:
         raise Refused(
             f'The account may not read the history of "{history.place.title}"; grant it Read Message History.'
@@ -122,7 +125,7 @@ async def _ask(hand: Hand, channel: ChannelId, asked: PageAsked) -> Page:
     return await hand.lane.page(channel, before=bound, cycle=hand.cycle)
 
 
-async def _keep(hand: Hand, place: Place, page: Page, span: Span | None, tally: Tally) -> None:
+async def _keep(hand: Hand, place: Place, page: Page, span: Span | None, turn: Turn) -> None:
     """One page: its messages, what it proves deleted, its coverage, the depth and the event, all or nothing (law 5)."""
     taken = Tally()
     async with hand.database.transaction() as connection:
@@ -133,6 +136,7 @@ async def _keep(hand: Hand, place: Place, page: Page, span: Span | None, tally: 
         news = News(None, posted=page.messages, deleted=[MessageId(number) for number in sorted(gone)])
         await take_in(connection, place, news, claim.account, taken)
         await coverage.add(connection, place.key, dict.fromkeys(Content, span))
+        depth = await histories.deepen(connection, place.key, taken.messages)
         if not page.may_read:
             await histories.close(connection, place)
         told = {
@@ -141,10 +145,11 @@ async def _keep(hand: Hand, place: Place, page: Page, span: Span | None, tally: 
             "archives": taken.archives,
             "deleted": len(gone),
             "upto": None if span is None else span.low,
-            "depth": await histories.deepen(connection, place.key, taken.messages),
+            "depth": depth,
+            "target": turn.target,
         }
         await feed.record(connection, "backfill.progressed", place.title, told)
-    tally.add(taken)
+    turn.tally.add(taken)
 
 
 def _tell_beginning(history: History, wanted: Depth, asked: Round, turn: Turn) -> None:

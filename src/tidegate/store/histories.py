@@ -41,7 +41,7 @@ _HISTORIES = """
     FROM channels c
     JOIN places p ON p.channel = c.id AND p.topic = 0
     LEFT JOIN coverage h ON h.channel = c.id AND h.topic = 0 AND h.kind = 'messages'
-    WHERE c.enabled AND c.in_full AND NOT c.by_topic AND c.kind <> 'board' AND c.state = 'ok'
+    WHERE c.enabled AND c.in_full AND NOT c.by_topic AND c.kind <> 'board'
 """
 
 
@@ -50,7 +50,8 @@ async def of_reader(
 ) -> list[History]:
     """Every history that *account* reads, by channel key; of *only* some where keys are given."""
     rows = await connection.fetch(
-        f"{_HISTORIES} AND c.reader = $1 AND ($2::bigint[] IS NULL OR c.id = ANY($2)) ORDER BY c.id",
+        f"{_HISTORIES} AND c.state IN ('ok', 'no_history_permission') AND c.reader = $1 "
+        "AND ($2::bigint[] IS NULL OR c.id = ANY($2)) ORDER BY c.id",
         account, None if only is None else list(only),
     )  # fmt: skip
     return [_history(row) for row in rows]
@@ -60,7 +61,7 @@ async def of_reader(
 async def unfinished(connection: Connection, account: AccountId, target: int) -> list[History]:
     """The histories *account* reads of which something is missing, those with news first, then the least deep."""
     rows = await connection.fetch(
-        f"""{_HISTORIES} AND c.reader = $1 AND p.newest_seen > 0
+        f"""{_HISTORIES} AND c.state = 'ok' AND c.reader = $1 AND p.newest_seen > 0
           AND (h.spans IS NULL
                OR NOT h.spans @> int8range(lower(h.spans), p.newest_seen, '[]')
                OR (lower(h.spans) > {START} AND (c.to_start OR c.depth < $2)))
@@ -77,7 +78,7 @@ async def to_verify(connection: Connection, account: AccountId, *, before: datet
     Those of a platform with a counter of changes are left out, because every edit and deletion is told by it.
     """
     rows = await connection.fetch(
-        f"""{_HISTORIES} AND c.reader = $1 AND h.spans IS NOT NULL AND p.changes IS NULL
+        f"""{_HISTORIES} AND c.state = 'ok' AND c.reader = $1 AND h.spans IS NOT NULL AND p.changes IS NULL
           AND (c.verified_at IS NULL OR c.verified_at < $2)
         ORDER BY c.verified_at NULLS FIRST, p.newest_seen DESC
         LIMIT $3
@@ -87,11 +88,31 @@ async def to_verify(connection: Connection, account: AccountId, *, before: datet
     return [_history(row) for row in rows]
 
 
-async def deepen(connection: Connection, key: int, messages: int) -> int:
-    """Count what a page has added to a history; returns how deep it is now."""
-    depth: int = await connection.fetchval(
-        "UPDATE channels SET depth = depth + $2 WHERE id = $1 RETURNING depth", key, messages
+async def by_reader(connection: Connection, *, only: Collection[int] | None = None) -> dict[AccountId, list[int]]:
+    """The keys of all channels mirrored in full, or of *only* some, by the account that reads them."""
+    rows = await connection.fetch(
+        """
+        SELECT reader, array_agg(id ORDER BY id) AS keys
+        FROM channels
+        WHERE enabled AND in_full AND NOT by_topic AND reader IS NOT NULL AND ($1::bigint[] IS NULL OR id = ANY($1))
+        GROUP BY reader ORDER BY reader
+        """,
+        None if only is None else list(only),
     )
+    return {AccountId(row["reader"]): row["keys"] for row in rows}
+
+
+async def deepen(connection: Connection, key: int, messages: int) -> int:
+    """Count what a page has added to a history that may be read, if it could not be before; how deep it is now."""
+    depth: int = await connection.fetchval(
+        """
+        UPDATE channels
+        SET depth = depth + $2, state = CASE state WHEN 'no_history_permission' THEN 'ok' ELSE state END
+        WHERE id = $1
+        RETURNING depth
+        """,
+        key, messages,
+    )  # fmt: skip
     return depth
 
 

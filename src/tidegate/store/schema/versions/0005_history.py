@@ -2,8 +2,8 @@
 
 from tidegate.store.schema.steps import run
 
-revision = "0004"
-down_revision = "0003"
+revision = "0005"
+down_revision = "0004"
 
 
 def upgrade() -> None:

@@ -1,0 +1,53 @@
+"""What people ask of the worker that serves an account, about histories: ``backfill`` and ``reconcile``."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from datetime import datetime
+from typing import Any
+
+from tidegate.engine.obeying import Handler
+from tidegate.engine.serving import Serving
+from tidegate.lanes import Lane
+from tidegate.mirror.backfill import backfill
+from tidegate.mirror.cycle import CycleHabits
+from tidegate.mirror.reconcile import reconcile
+from tidegate.mirror.scan import Hand
+from tidegate.rules.backfilling import Depth
+from tidegate.store import histories
+from tidegate.store.database import Database
+from tidegate.store.histories import History
+from tidegate.words import AccountId
+
+LaneOf = Callable[[AccountId], Awaitable[Lane]]
+"""The lane of an account, once it is connected."""
+
+
+def history_handlers(database: Database, habits: CycleHabits, lane_of: LaneOf) -> Mapping[str, Handler]:
+    """The commands by their kind. *channels* are our keys of them, None for all; calls count for no cycle."""
+
+    async def hand(serving: Serving) -> Hand:
+        return Hand(await lane_of(serving.account.id), database, None, habits.limits, habits.retries)
+
+    async def asked_for(serving: Serving, args: dict[str, Any]) -> list[History]:
+        async with database.connection() as connection:
+            return await histories.of_reader(connection, serving.account.id, only=args["channels"])
+
+    async def fill(serving: Serving, args: dict[str, Any]) -> dict[str, Any]:
+        found = await asked_for(serving, args)
+        return (await backfill(await hand(serving), habits.history, found, wanted=_depth(args))).as_json()
+
+    async def compare(serving: Serving, args: dict[str, Any]) -> dict[str, Any]:
+        found = await asked_for(serving, args)
+        limit = args["limit"] or habits.history.sync_limit
+        return (await reconcile(await hand(serving), found, limit=limit)).as_json()
+
+    return {"backfill": fill, "reconcile": compare}
+
+
+def _depth(args: dict[str, Any]) -> Depth | None:
+    """What the operator wants of these histories; None where nothing was said, and each goes as deep as usual."""
+    since = None if args["since"] is None else datetime.fromisoformat(args["since"])
+    if args["everything"] or since is not None or args["target"] is not None:
+        return Depth(args["target"], since)
+    return None
