@@ -19,7 +19,6 @@ from tidegate.rules.backfilling import Depth, Manner, Phase, Round, TurnBudget, 
 from tidegate.rules.history import Content, PageAsked, Span, Walk, proven, proven_deleted
 from tidegate.store import accounts, coverage, feed, histories, messages
 from tidegate.store.histories import History
-from tidegate.store.places import Place
 
 log = structlog.get_logger()
 
@@ -110,7 +109,7 @@ async def read_page(hand: Hand, history: History, asked: PageAsked, turn: Turn) 
     turn.fetched += len(numbers)
     ended = page.reached_head if asked.walk is Walk.AFTER else page.reached_start
     span = proven(asked, numbers, head=history.known.top, ended=ended, may_read=page.may_read)
-    await _keep(hand, history.place, page, span, turn)
+    await _keep(hand, history, page, span, turn)
     if not page.may_read:
         raise Refused(
             f'The account may not read the history of "{history.place.title}"; grant it Read Message History.'
@@ -125,16 +124,16 @@ async def _ask(hand: Hand, channel: ChannelId, asked: PageAsked) -> Page:
     return await hand.lane.page(channel, before=bound, cycle=hand.cycle)
 
 
-async def _keep(hand: Hand, place: Place, page: Page, span: Span | None, turn: Turn) -> None:
+async def _keep(hand: Hand, history: History, page: Page, span: Span | None, turn: Turn) -> None:
     """One page: its messages, what it proves deleted, its coverage, the depth and the event, all or nothing (law 5)."""
-    taken = Tally()
+    place, taken = history.place, Tally()
     async with hand.database.transaction() as connection:
         claim = hand.lane.claim()
         await accounts.fence(connection, claim)
         stored = [] if span is None else await messages.between(connection, place.key, span.low, span.high)
         gone = proven_deleted(stored, {message.id for message in page.messages}, span, Content.MESSAGES)
         news = News(None, posted=page.messages, deleted=[MessageId(number) for number in sorted(gone)])
-        await take_in(connection, place, news, claim.account, taken)
+        await take_in(connection, place, news, claim.account, taken, asked_at=history.at)
         await coverage.add(connection, place.key, dict.fromkeys(Content, span))
         depth = await histories.deepen(connection, place.key, taken.messages)
         if not page.may_read:

@@ -21,10 +21,14 @@ from tidegate.words import AccountId, Platform
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """A channel mirrored in full, and what is known of its history. *to_start* wants all of it, whatever the target."""
+    """A channel mirrored in full, and what was known of its history at the database's instant *at*.
+
+    *to_start* wants all of it, whatever the target.
+    """
 
     place: Place
     known: Known
+    at: datetime
     to_start: bool
     verified_at: datetime | None
 
@@ -36,7 +40,7 @@ class History:
 # A board has no messages of its own, and of a channel followed topic by topic there is no history as a whole.
 _HISTORIES = """
     SELECT c.id AS key, c.platform, c.number AS channel, c.title, c.forum, c.protected, c.to_start, c.depth,
-        c.verified_at, p.newest_seen, p.turn_offset, h.spans,
+        c.verified_at, clock_now() AS now, p.newest_seen, p.turn_offset, h.spans,
         (SELECT at FROM messages m WHERE m.channel = c.id AND m.id >= lower(h.spans) ORDER BY id LIMIT 1) AS oldest_at
     FROM channels c
     JOIN places p ON p.channel = c.id AND p.topic = 0
@@ -152,4 +156,4 @@ def _history(row: asyncpg.Record) -> History:
         # Discord numbers everything by time, so a channel's own number is that of its birth.
         earliest=channel if row["platform"] == Platform.DISCORD else START,
     )
-    return History(place, known, row["to_start"], row["verified_at"])
+    return History(place, known, row["now"], row["to_start"], row["verified_at"])
