@@ -1,0 +1,1 @@
+"""Reminders: what to say, to whom, when; and the runs that deliver it."""

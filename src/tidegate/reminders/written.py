@@ -1,0 +1,242 @@
+"""A reminder as operators write it, TOML or JSON, read with a sentence for everything that cannot be."""
+
+from __future__ import annotations
+
+import datetime as calendar
+import json
+import tomllib
+from collections.abc import Mapping
+from pathlib import PurePath
+from string import Formatter
+from typing import Annotated, Any
+
+import tomli_w
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from tidegate.errors import BadInput
+from tidegate.reminders.reminder import (
+    PLACEHOLDERS,
+    Begun,
+    MediaKind,
+    Policies,
+    Reminder,
+    ReminderPart,
+    Targets,
+    WhenClosed,
+    WhenOverlapping,
+)
+from tidegate.rules.delivering import WhenUnknown
+from tidegate.rules.scheduling import USUAL_TIME, Cron, Every, Once, Schedule, repeat
+from tidegate.rules.window import Window, zone_named
+
+LONGEST_TEXT = 4_096
+"""In characters; Telegram's limit, and more than Discord's, which refuses its own."""
+
+_PICTURES = {".jpg", ".jpeg", ".png", ".webp"}
+_VIDEOS = {".mp4", ".mov", ".m4v", ".webm"}
+
+Named = Annotated[str, Field(min_length=1, max_length=200)]
+Hour = Annotated[int, Field(ge=0, le=24)]
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, str_strip_whitespace=False)
+
+
+class _WrittenPart(_Strict):
+    text: str | None = None
+    media: Named | None = None
+    caption: str | None = None
+    kind: MediaKind | None = None
+
+
+class _WrittenSchedule(_Strict):
+    cron: str | None = None
+    at: calendar.datetime | None = None
+    every: Every | None = None
+    time: calendar.time | None = None
+    on: str | int | None = None
+
+
+class _Written(_Strict):
+    name: Named
+    account: Named
+    targets: tuple[Named, ...] | None = None
+    list: Named | None = None
+    all: bool = False
+    schedule: _WrittenSchedule | None = None
+    timezone: str = "UTC"
+    delivery_window_start_hour: Hour = 6
+    delivery_window_end_hour: Hour = 18
+    when_window_closes: WhenClosed = WhenClosed.STOP
+    when_unknown: WhenUnknown = WhenUnknown.HOLD
+    when_fired_late: WhenClosed = WhenClosed.STOP
+    begun_target: Begun = Begun.FINISH
+    when_overlapping: WhenOverlapping = WhenOverlapping.QUEUE
+    parts: tuple[_WrittenPart, ...] = Field(min_length=1)
+
+
+def read_reminder(text: str) -> Reminder:
+    """The reminder in a TOML or JSON document; ``BadInput`` with a sentence for each thing that is wrong."""
+    return checked(_document(text))
+
+
+def checked(document: Mapping[str, Any]) -> Reminder:
+    """The reminder in a document that is taken apart already."""
+    try:
+        written = _Written.model_validate(document)
+    except ValidationError as problem:
+        raise BadInput("\n".join(_sentence(one) for one in problem.errors())) from problem
+    try:
+        return Reminder(
+            name=written.name,
+            account=written.account,
+            targets=_targets(written),
+            parts=[_part(number, part) for number, part in enumerate(written.parts, 1)],
+            window=Window(
+                written.delivery_window_start_hour, written.delivery_window_end_hour, zone_named(written.timezone)
+            ),
+            schedule=_schedule(written.schedule),
+            policies=Policies(
+                written.when_window_closes,
+                written.when_fired_late,
+                written.when_unknown,
+                written.begun_target,
+                written.when_overlapping,
+            ),
+        )
+    except ValueError as problem:
+        raise BadInput(str(problem)) from problem
+
+
+def _document(text: str) -> Mapping[str, Any]:
+    try:
+        found = json.loads(text) if text.lstrip().startswith("{") else tomllib.loads(text)
+    except json.JSONDecodeError as problem:
+        raise BadInput(f"The reminder is not valid JSON: {problem}.") from problem
+    except tomllib.TOMLDecodeError as problem:
+        raise BadInput(f"The reminder is not valid TOML: {problem}.") from problem
+    assert isinstance(found, dict)  # what begins with a brace is an object, and TOML is always a table
+    return found
+
+
+def _sentence(problem: Any) -> str:
+    """One thing that is wrong, with its place as the operator wrote it."""
+    place = ".".join(str(step + 1 if isinstance(step, int) else step) for step in problem["loc"])
+    match problem["type"]:
+        case "missing":
+            return f"The reminder needs {place}."
+        case "extra_forbidden":
+            return f"{place} is nothing a reminder has; see docs/reminders.md for what it may have."
+        case _:
+            message = problem["msg"]
+            return f"{place} cannot be {problem['input']!r}: {message[0].lower()}{message[1:]}."
+
+
+def _targets(written: _Written) -> Targets:
+    given = [written.targets is not None, written.list is not None, written.all]
+    if sum(given) != 1:
+        raise ValueError(
+            'A reminder goes to named groups (targets = ["…"]), to a saved list (list = "…") or to all (all = true): '
+            "give exactly one of the three."
+        )
+    if written.targets is not None and not written.targets:
+        raise ValueError("The list of targets is empty, so the reminder would go to nobody.")
+    return Targets(tuple(dict.fromkeys(written.targets or ())), written.list, written.all)
+
+
+def _part(number: int, part: _WrittenPart) -> ReminderPart:
+    if (part.text is None) == (part.media is None):
+        raise ValueError(f"Part {number} needs either a text or a media file.")
+    if part.media is None and (part.caption is not None or part.kind is not None):
+        raise ValueError(f"Part {number} is a text; a caption and a kind belong to a media file.")
+    text = part.text if part.text is not None else part.caption or ""
+    if part.media is None and not text.strip():
+        raise ValueError(f"Part {number} is empty.")
+    if len(text) > LONGEST_TEXT:
+        raise ValueError(f"Part {number} has {len(text)} characters; {LONGEST_TEXT} is the most a message takes.")
+    _insist_on_placeholders(number, text)
+    kind = None if part.media is None else part.kind or kind_of(part.media)
+    return ReminderPart(text, part.media, kind)
+
+
+def kind_of(media: str) -> MediaKind:
+    """How a file is shown when nothing is said, by the ending of its name."""
+    ending = PurePath(media).suffix.lower()
+    if ending in _PICTURES:
+        return MediaKind.PICTURE
+    return MediaKind.VIDEO if ending in _VIDEOS else MediaKind.DOCUMENT
+
+
+def _insist_on_placeholders(number: int, text: str) -> None:
+    known = ", ".join("{" + name + "}" for name in PLACEHOLDERS)
+    try:
+        used = [field for _, field, _, _ in Formatter().parse(text) if field is not None]
+    except ValueError as problem:
+        raise ValueError(f"Part {number} has a brace without its partner; write {{{{ for a brace itself.") from problem
+    for name in used:
+        if name not in PLACEHOLDERS:
+            raise ValueError(f"Part {number} has the placeholder {{{name}}}, which nothing fills; there are: {known}.")
+
+
+def _schedule(written: _WrittenSchedule | None) -> Schedule | None:
+    if written is None:
+        return None
+    if sum(given is not None for given in (written.cron, written.at, written.every)) != 1:
+        raise ValueError('A schedule is one of cron = "…", at = DATE and every = "day".')
+    if written.every is None and (written.time is not None or written.on is not None):
+        raise ValueError('A time and a day ("time", "on") belong to a schedule with every = "…".')
+    if written.cron is not None:
+        return Cron(written.cron)
+    if written.every is not None:
+        return repeat(written.every, at=written.time or USUAL_TIME, on=written.on)
+    assert written.at is not None
+    if written.at.tzinfo is not None:
+        raise ValueError(
+            "The date of a schedule is read off the clock in the reminder's timezone; leave the offset out."
+        )
+    return Once(written.at)
+
+
+def as_toml(reminder: Reminder) -> str:
+    """The reminder as a TOML document, which read again gives the same reminder."""
+    document = as_written(reminder)
+    if isinstance(reminder.schedule, Once):
+        document["schedule"] = {"at": reminder.schedule.at}
+    return tomli_w.dumps(document)
+
+
+def as_written(reminder: Reminder) -> dict[str, Any]:
+    """The reminder as a JSON document, complete, which read again gives the same reminder."""
+    targets: dict[str, Any] = {"targets": list(reminder.targets.named)}
+    if reminder.targets.list_name is not None:
+        targets = {"list": reminder.targets.list_name}
+    elif reminder.targets.everyone:
+        targets = {"all": True}
+    schedule: dict[str, Any] = {}
+    if isinstance(reminder.schedule, Cron):
+        schedule = {"schedule": {"cron": reminder.schedule.line}}
+    elif isinstance(reminder.schedule, Once):
+        schedule = {"schedule": {"at": reminder.schedule.at.isoformat()}}
+    return {
+        "name": reminder.name,
+        "account": reminder.account,
+        **targets,
+        **schedule,
+        "timezone": reminder.window.zone.key,
+        "delivery_window_start_hour": reminder.window.start_hour,
+        "delivery_window_end_hour": reminder.window.end_hour,
+        "when_window_closes": reminder.policies.when_window_closes.value,
+        "when_unknown": reminder.policies.when_unknown.value,
+        "when_fired_late": reminder.policies.when_fired_late.value,
+        "begun_target": reminder.policies.begun_target.value,
+        "when_overlapping": reminder.policies.when_overlapping.value,
+        "parts": [_part_as_written(part) for part in reminder.parts],
+    }
+
+
+def _part_as_written(part: ReminderPart) -> dict[str, Any]:
+    if part.media is None:
+        return {"text": part.text}
+    assert part.kind is not None
+    return {"media": part.media, "caption": part.text, "kind": part.kind.value}
