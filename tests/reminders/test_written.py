@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tidegate.errors import BadInput
+from tidegate.port.media import MediaKind
 from tidegate.reminders.reminder import (
     Begun,
-    MediaKind,
     Policies,
     Reminder,
     ReminderPart,

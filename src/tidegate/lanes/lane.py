@@ -6,8 +6,8 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 
 from tidegate.clock import Clock
-from tidegate.lanes.guild_verbs import GuildVerbs
 from tidegate.lanes.limits import CAREFUL, TRANSFERS, ReadLimits, SendLimits
+from tidegate.lanes.media_verbs import MediaVerbs
 from tidegate.lanes.road import Road, Stop
 from tidegate.port import Client, LooksLast
 from tidegate.store.calls import Ledger
@@ -15,7 +15,7 @@ from tidegate.store.database import Database
 from tidegate.words import Account, Claim
 
 
-class Lane(GuildVerbs):
+class Lane(MediaVerbs):
     """The platform's verbs for one account, in turn and paced, paused when asked to wait, each call on the ledger.
 
     A read is repeated here while that can help. A send is made once: what is raised says whether it was handed over.

@@ -243,11 +243,13 @@ class TopicPage:
 class Receipt:
     """The platform's word that it accepted a message.
 
-    Both are None when it only said that it has accepted this very send before.
+    Both are None when it only said that it has accepted this very send before. *name* is what receipts call the message
+    on a platform that does not number them.
     """
 
     message: MessageId | None
     at: datetime | None
+    name: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

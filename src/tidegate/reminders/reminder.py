@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+from tidegate.port.media import MediaKind
 from tidegate.rules.delivering import WhenUnknown
 from tidegate.rules.scheduling import Schedule
 from tidegate.rules.window import Window
@@ -34,14 +35,6 @@ class WhenOverlapping(StrEnum):
     QUEUE = "queue"
     SKIP_OLD = "skip_old"
     MERGE = "merge"
-
-
-class MediaKind(StrEnum):
-    """How a platform shows a file."""
-
-    PICTURE = "picture"
-    VIDEO = "video"
-    DOCUMENT = "document"
 
 
 @dataclass(frozen=True, slots=True)

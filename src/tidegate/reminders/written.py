@@ -14,10 +14,10 @@ import tomli_w
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from tidegate.errors import BadInput
+from tidegate.port.media import MediaKind
 from tidegate.reminders.reminder import (
     PLACEHOLDERS,
     Begun,
-    MediaKind,
     Policies,
     Reminder,
     ReminderPart,
