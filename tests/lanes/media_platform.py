@@ -30,5 +30,5 @@ class MediaPlatform(SmallPlatform):
         await self._take("post", channel)
         return Receipt(MessageId(1), self.clock.now(), name=f"{ref.hex()} {caption}")
 
-    async def arrived(self) -> Arrived:
+    async def next_arrival(self) -> Arrived:
         return self.words.pop(0)

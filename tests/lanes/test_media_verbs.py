@@ -49,7 +49,7 @@ async def test_a_platform_without_media_says_so(town: Town, account: Account, ve
     with pytest.raises(Refused, match="cannot"):
         await VERBS[verb](lane)
     with pytest.raises(Refused, match="cannot"):
-        await lane.arrived()
+        await lane.next_arrival()
     assert not small.received
 
 
@@ -68,5 +68,5 @@ async def test_a_late_word_is_passed_on_and_is_no_call(town: Town, lane: Lane, p
     """What has arrived is the platform's own word, so nothing is counted for it."""
     word = Arrived(GROUP, "3EB0", datetime(2026, 11, 15, tzinfo=UTC))
     platform.words.append(word)
-    assert await lane.arrived() == word
+    assert await lane.next_arrival() == word
     assert not platform.received

@@ -86,12 +86,12 @@ class MediaVerbs(GuildVerbs):
 
         return await self._send("post", channel, run, claimed, call)
 
-    async def arrived(self) -> Arrived:
+    async def next_arrival(self) -> Arrived:
         """Wait for the platform's late word that a message of ours has arrived; this is no call."""
         client = self._able(self._acknowledges, "tell what has arrived")
         self._road.require_open()
         try:
-            return await client.arrived()
+            return await client.next_arrival()
         except (SignedOut, Banned) as stop:
             await self._road.heed_stop(stop)
             raise
