@@ -25,6 +25,6 @@ def tidegate(*arguments: str, home: Path, **variables: str) -> subprocess.Comple
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=120,
         check=False,
     )

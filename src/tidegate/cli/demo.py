@@ -7,22 +7,34 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Coroutine, Iterator
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from tidegate.cli import shell
 
 if TYPE_CHECKING:
-    from tidegate.loopback.tour import Promise
-    from tidegate.loopback.world import World
+    from tidegate.loopback.promises import Promise
+    from tidegate.loopback.stage import Stage
     from tidegate.store.database import Address
 
 WORKERS = ("anna", "ben", "cleo")
 ACCOUNTS = 30
+TELEGRAM, PHONE = "ada", "+10000000001"
+FOLLOWED = ("Dragon Hoard", "Workshop News")
+
+_TO_TRY = (
+    ("account list", "who serves what"),
+    ("archive list", "what was found; then: archive show ID, archive preview ID FILE"),
+    ("search dragon", "messages, and files inside archives"),
+    (f"plan {TELEGRAM}", "what the next cycle would decide and could cost"),
+    (f"cycle {TELEGRAM}", "one now, made by the worker that serves the account"),
+    ("calls", "what it cost, method by method"),
+    ("feed --follow", "what happens, as it happens"),
+)
 
 
 def demo(
@@ -54,42 +66,78 @@ async def _once(*, as_json: bool) -> None:
 
 
 async def _demo() -> None:
+    from tidegate.clock import SystemClock
+    from tidegate.loopback.passers_by import keep_posting
+    from tidegate.loopback.stage import make_stage
+    from tidegate.loopback.telegram.making import SMALL_WORLD
+    from tidegate.loopback.telegram.making import make_world as make_telegram
     from tidegate.loopback.world import make_world
     from tidegate.store.database import Database
     from tidegate.web import listen, make_app, serve_web
+    from tidegate.words import Platform
 
-    async with _database() as (address, home), shell.told_to_end() as end:
+    async with AsyncExitStack() as stack:
+        address, home = await stack.enter_async_context(_database())
+        end = await stack.enter_async_context(shell.told_to_end())
         database = await Database.open(address)
-        with listen("127.0.0.1", 0) as listener:
-            web = asyncio.create_task(serve_web(make_app(database), listener))
-            async with make_world(address, database, home / "workers") as world:
-                await world.add_accounts(ACCOUNTS)
-                for name in WORKERS:
-                    world.start_worker(name)
-                host, port = listener.getsockname()[:2]
-                shell.say(f"Health and metrics: http://{host}:{port}/health and /metrics. No sign-in is needed yet.")
-                shell.say(f"From another terminal: DATABASE_URL='{address.url}' {sys.argv[0]} account list")
-                shell.say("Kill a worker (kill -9 PID) and watch its accounts move. Ctrl-C ends everything.")
-                await _show(world, end)
-            web.cancel()
-            await asyncio.wait([web])
-        await database.close()
+        stack.push_async_callback(database.close)
+        listener = stack.enter_context(listen("127.0.0.1", 0))
+        await stack.enter_async_context(_beside(serve_web(make_app(database), listener)))
+        world = await stack.enter_async_context(make_world(address, database, home / "workers"))
+        await world.add_accounts(ACCOUNTS, Platform.WHATSAPP)
+        platform = make_telegram(SMALL_WORLD, SystemClock())
+        stage = await stack.enter_async_context(make_stage(world, platform, name=TELEGRAM, phone=PHONE))
+        for name in WORKERS:
+            stage.start_worker(name)
+        await stage.enable(*FOLLOWED)
+        await stack.enter_async_context(_beside(stage.ask("cycle")))
+        await stack.enter_async_context(_beside(keep_posting(platform, *FOLLOWED)))
+        _explain(address, "http://{}:{}".format(*listener.getsockname()[:2]))
+        await _show(stage, end)
 
 
-async def _show(world: World, end: asyncio.Event) -> None:
-    """One line a second: who serves how many accounts, and how many calls the platform got."""
-    before = 0
+def _explain(address: Address, web: str) -> None:
+    """What there is to try, and how."""
+    program = sys.argv[0]
+    followed = " and ".join(f'"{title}"' for title in FOLLOWED)
+    shell.say(
+        f"The Telegram account {TELEGRAM} mirrors {followed}, where people post every few seconds; {ACCOUNTS} others"
+    )
+    shell.say(f"keep three workers busy. Health and metrics: {web}/health and /metrics. No sign-in is needed yet.")
+    shell.say("From another terminal:")
+    shell.say(f"  export DATABASE_URL='{address.url}'")
+    for command, what in _TO_TRY:
+        shell.say(f"  {program} {command:<22} # {what}")
+    shell.say("Kill a worker (kill -9 PID) and watch its accounts move. Ctrl-C ends everything.")
+
+
+async def _show(stage: Stage, end: asyncio.Event) -> None:
+    """One line a second: who serves how many accounts, and how many calls the platforms got."""
+    world, before = stage.world, 0
     while not end.is_set():
         spread = await world.spread()
         calls = len(world.platform.record.calls)
         who = ", ".join(f"{name} (PID {world.workers[name].pid}) {count}" for name, count in sorted(spread.items()))
-        print(f"{calls - before:>4} calls/s   accounts: {who or 'nobody yet'}", flush=True)
+        archives = await world.database.pool.fetchval("SELECT count(*) FROM archives WHERE state = 'filed'")
+        told = f"Telegram: {stage.counted().total()} calls, {archives} archives filed"
+        print(f"{calls - before:>4} calls/s   {told}   accounts: {who or 'nobody yet'}", flush=True)
         before = calls
         try:
             async with asyncio.timeout(1):
                 await end.wait()
         except TimeoutError:
             continue
+
+
+@asynccontextmanager
+async def _beside(work: Coroutine[Any, Any, object]) -> AsyncIterator[None]:
+    """Do something for as long as the block lasts."""
+    task = asyncio.create_task(work)
+    try:
+        yield
+    finally:
+        task.cancel()
+        await asyncio.wait([task])
 
 
 @asynccontextmanager

@@ -24,6 +24,7 @@ from tidegate.app import House, open_house, run_worker
 from tidegate.clock import SystemClock
 from tidegate.lanes import Lane
 from tidegate.loopback.client import counting_opener
+from tidegate.mirroring import Trade, trade_of
 from tidegate.port import ChannelId, NoteConnect, SendKey, Vault
 from tidegate.setting_kinds import LogLevel
 from tidegate.settings import Settings
@@ -39,7 +40,8 @@ Task = Callable[[House, Lane], Awaitable[None]]
 class Orders:
     """What a worker of the fleet is told: where the database and the platform are, and what to do for each account.
 
-    Without a platform it owns accounts and never gets to connect them.
+    Without a platform it owns accounts and never gets to connect them. With *cycle_every* it mirrors Telegram accounts
+    as ``tidegate worker`` does, and does its task for the others.
     """
 
     database: str
@@ -51,6 +53,7 @@ class Orders:
     telegram_silent_takeover_for: timedelta = timedelta(minutes=10)
     seats: int = 1_000
     max_send_per_minute: int = 40
+    cycle_every: timedelta | None = None
 
 
 async def keep_looking(house: House, lane: Lane) -> None:
@@ -97,12 +100,16 @@ async def _work(orders: Orders) -> None:
         seats=orders.seats,
         max_send_per_minute=orders.max_send_per_minute,
         telegram_reads_per_second=100,
+        whatsapp_reads_per_second=25,
     )
-    opener = counting_opener(orders.platform) if orders.platform else _never
     async with open_house(settings) as house:
-        await run_worker(
-            house,
-            openers=dict.fromkeys(Platform, opener),
-            work=lambda lane: orders.task(house, lane),
-            stop=stop,
-        )
+        trade = await _trade(house, orders)
+        await run_worker(house, openers=trade.openers, work=trade.work, stop=stop, handlers=trade.handlers)
+
+
+async def _trade(house: House, orders: Orders) -> Trade:
+    opener = counting_opener(orders.platform) if orders.platform else _never
+    simple = Trade(dict.fromkeys(Platform, opener), lambda lane: orders.task(house, lane), {})
+    if orders.cycle_every is None:
+        return simple
+    return await trade_of(house, others=simple, every=orders.cycle_every)

@@ -6,16 +6,16 @@ import asyncio
 import signal
 from collections.abc import AsyncIterator, Sized
 from contextlib import asynccontextmanager
-from dataclasses import asdict, dataclass
 from datetime import timedelta
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 from tidegate.clock import SystemClock
 from tidegate.engine.asking import ask_owner
 from tidegate.loopback.fleet import keep_sending
+from tidegate.loopback.promises import Promise, at_most
+from tidegate.loopback.telegram_tour import telegram_tour
 from tidegate.loopback.world import World, make_world
 from tidegate.rules.pacing import Pace
 from tidegate.store import accounts, feed
@@ -24,19 +24,6 @@ from tidegate.store.database import Address, Database
 ACCOUNTS = 60
 RATE = 120
 TIME_OUT = timedelta(seconds=4)
-
-
-@dataclass(frozen=True, slots=True)
-class Promise:
-    """One promise, what was found, and what it may be at most or at least."""
-
-    promise: str
-    figure: float
-    limit: str
-    held: bool
-
-    def as_json(self) -> dict[str, Any]:
-        return asdict(self)
 
 
 async def tour(address: Address, home: Path) -> AsyncIterator[Promise]:
@@ -48,6 +35,10 @@ async def tour(address: Address, home: Path) -> AsyncIterator[Promise]:
                 yield await trial(world)
         async with make_world(address, database, home) as world:
             yield await _pace(world)
+        await database.pool.execute("DELETE FROM accounts")
+        async with make_world(address, database, home) as world:
+            async for promise in telegram_tour(world):
+                yield promise
         yield await _feed(database)
     finally:
         await database.close()
@@ -66,7 +57,7 @@ async def _spread(world: World) -> Promise:
     await world.until_spread(ACCOUNTS // 3, ACCOUNTS // 3, ACCOUNTS // 3)
     await world.until_all_called(ACCOUNTS)
     shares = (await world.spread()).values()
-    return _at_most("Accounts spread evenly over three workers; most above the least", max(shares) - min(shares), 1, "")
+    return at_most("Accounts spread evenly over three workers; most above the least", max(shares) - min(shares), 1, "")
 
 
 async def _command(world: World) -> Promise:
@@ -75,19 +66,19 @@ async def _command(world: World) -> Promise:
     begun = SystemClock().ticks()
     answer = await ask_owner(world.database, account.id, "look_again", {}, within=timedelta(seconds=10))
     took = SystemClock().ticks() - begun if answer else 10.0
-    return _at_most("A command reaches the worker that serves the account, and its answer comes back", took, 2, "s")
+    return at_most("A command reaches the worker that serves the account, and its answer comes back", took, 2, "s")
 
 
 async def _kill(world: World) -> Promise:
     took = await world.seconds_to_move("one", signal.SIGKILL)
-    return _at_most("A killed worker's accounts are served elsewhere", took, 3, "s")
+    return at_most("A killed worker's accounts are served elsewhere", took, 3, "s")
 
 
 async def _terminate(world: World) -> Promise:
     world.start_worker("four", time_out=TIME_OUT)
     await world.until_spread(ACCOUNTS // 3, ACCOUNTS // 3, ACCOUNTS // 3)
     took = await world.seconds_to_move("two", signal.SIGTERM)
-    return _at_most("A worker that is told to end hands its accounts over", took, 3, "s")
+    return at_most("A worker that is told to end hands its accounts over", took, 3, "s")
 
 
 async def _freeze(world: World) -> Promise:
@@ -95,13 +86,13 @@ async def _freeze(world: World) -> Promise:
     world.strike("three", signal.SIGCONT)
     await world.until_spread(ACCOUNTS // 2, ACCOUNTS // 2)
     limit = TIME_OUT.total_seconds() + 3
-    return _at_most("A frozen worker's accounts are served elsewhere after the time-out of 4 s", took, limit, "s")
+    return at_most("A frozen worker's accounts are served elsewhere after the time-out of 4 s", took, limit, "s")
 
 
 async def _one_owner(world: World) -> Promise:
     await world.until_all_called(ACCOUNTS)
     stale = len(world.platform.record.stale_calls())
-    return _at_most("No call by an owner that was replaced, by the platform's own record", stale, 0, "calls")
+    return at_most("No call by an owner that was replaced, by the platform's own record", stale, 0, "calls")
 
 
 async def _pace(world: World) -> Promise:
@@ -145,7 +136,7 @@ async def _feed(database: Database) -> Promise:
     await asyncio.gather(*(write(writer) for writer in range(20)))
     await asyncio.wait([reading], timeout=10)
     reading.cancel()
-    return _at_most("A reader of the feed misses no event of 20 writers", 400 - len(seen), 0, "events")
+    return at_most("A reader of the feed misses no event of 20 writers", 400 - len(seen), 0, "events")
 
 
 async def _read(database: Database, start: feed.Cursor, seen: set[str], count: int) -> None:
@@ -154,7 +145,3 @@ async def _read(database: Database, start: feed.Cursor, seen: set[str], count: i
             seen.add(event.subject)
         if len(seen) == count:
             return
-
-
-def _at_most(promise: str, figure: float, limit: float, unit: str) -> Promise:
-    return Promise(promise, round(figure, 3), f"at most {limit:g} {unit}".rstrip(), figure <= limit)

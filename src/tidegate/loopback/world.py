@@ -35,8 +35,8 @@ class World:
         self.database = database
         self.platform = platform
         self.workers: dict[str, ForkServerProcess] = {}
-        self._at = at
-        self._home = home
+        self.at = at
+        self.home = home
 
     async def add_accounts(self, count: int, platform: Platform = Platform.DISCORD) -> None:
         async with self.database.transaction() as connection:
@@ -47,7 +47,7 @@ class World:
 
     def start_worker(self, name: str, task: Task = keep_looking, **otherwise: Any) -> ForkServerProcess:
         """Start a worker that does *task* for each of its accounts; *otherwise* are orders besides."""
-        orders = Orders(self.address.direct, self._at, self._home, name, task)
+        orders = Orders(self.address.direct, self.at, self.home, name, task)
         self.workers[name] = start(replace(orders, **otherwise))
         return self.workers[name]
 

@@ -1,0 +1,128 @@
+"""A Telegram account at work on a loopback Telegram, for the tour and the demo: signed in, and served by real workers.
+
+The platform runs in this process and its control address with it, so killing a worker leaves the truth intact.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from tidegate.clock import SystemClock
+from tidegate.engine.asking import ask_owner
+from tidegate.errors import TidegateError
+from tidegate.loopback.control import make_control
+from tidegate.loopback.telegram import TelegramServer
+from tidegate.loopback.telegram import World as TelegramWorld
+from tidegate.loopback.world import World
+from tidegate.platforms.telegram import sign_in
+from tidegate.store import accounts, channels
+from tidegate.store.calls import Ledger
+from tidegate.store.channels import Wishes
+from tidegate.store.secrets import AccountVault, open_ring
+from tidegate.web import listen, serve_web
+from tidegate.words import Account, CallKind, Outcome, Platform, Standing
+
+HOURLY = timedelta(hours=1)
+ANSWERED_WITHIN = timedelta(seconds=60)
+
+
+@dataclass(frozen=True, slots=True)
+class Newcomer:
+    """Answers what signing in asks, by reading the code off the platform."""
+
+    world: TelegramWorld
+    number: str
+
+    async def phone(self) -> str:
+        return self.number
+
+    async def code(self, sent_to: str, *, again: str) -> str:
+        account = self.world.account_by_phone(self.number)
+        return account.code if account else ""
+
+    async def password(self, hint: str, *, again: str) -> str:
+        return ""
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """One Telegram account of a world, and the platform it is on."""
+
+    world: World
+    telegram: TelegramServer
+    control: str
+    account: Account
+
+    def start_worker(self, name: str) -> None:
+        """Start a worker that mirrors, with a cycle at its start."""
+        self.world.start_worker(name, cycle_every=HOURLY)
+
+    async def ask(self, kind: str, **args: str) -> Any:
+        """Have the worker that serves the account do something, as a command does."""
+        answer = await ask_owner(self.world.database, self.account.id, kind, args, within=ANSWERED_WITHIN)
+        if answer is None or answer.error is not None:
+            raise TidegateError(f"The worker did not {kind}: {answer.error if answer else 'no answer came'}")
+        return answer.result
+
+    async def enable(self, *titles: str) -> None:
+        """List what the account sees, and mirror these channels."""
+        await self.ask("sync")
+        async with self.world.database.transaction() as connection:
+            for title in titles:
+                await channels.enable(connection, await channels.find(connection, title), Wishes())
+
+    async def pass_time(self, span: timedelta) -> None:
+        """Let scans lie further back: the same as waiting, without the wait."""
+        await self.world.database.pool.execute(
+            "UPDATE places SET last_scanned_at = last_scanned_at - $1::interval", span
+        )
+
+    async def cycles(self) -> list[dict[str, Any]]:
+        """What each cycle of the account told, oldest first."""
+        rows = await self.world.database.pool.fetch(
+            "SELECT report FROM cycles WHERE account = $1 ORDER BY id", self.account.id
+        )
+        return [row["report"] for row in rows]
+
+    def counted(self) -> Counter[str]:
+        """The platform's own count of calls, by method."""
+        return self.telegram.world.record.by_method()
+
+
+@asynccontextmanager
+async def make_stage(world: World, platform: TelegramWorld, *, name: str, phone: str) -> AsyncIterator[Stage]:
+    """Open a loopback Telegram and sign an account in to it; workers are ended with *world*."""
+    server = TelegramServer(platform, platform.clock)
+    await server.start()
+    with listen("127.0.0.1", 0) as listener:
+        serving = asyncio.create_task(serve_web(make_control(world.platform, world.at, server), listener))
+        control = "http://{}:{}".format(*listener.getsockname()[:2])
+        try:
+            yield Stage(world, server, control, await _signed_in(world, platform, control, name, phone))
+        finally:
+            world.end_workers()
+            serving.cancel()
+            await asyncio.wait([serving])
+            await server.close()
+
+
+async def _signed_in(world: World, platform: TelegramWorld, control: str, name: str, phone: str) -> Account:
+    database = world.database
+    async with database.transaction() as connection:
+        await accounts.add(connection, name, Platform.TELEGRAM, Standing.NORMAL, loopback=control)
+        account = (await accounts.find(connection, name)).account
+    ledger = Ledger(database, SystemClock())
+
+    def note(method: str) -> None:
+        ledger.note(account.id, CallKind.CONNECT, method, Outcome.OK)
+
+    vault = AccountVault(database, await open_ring(database, world.home, None), account.id)
+    await sign_in(account, vault, note, Newcomer(platform, phone))
+    await ledger.close()
+    return account
