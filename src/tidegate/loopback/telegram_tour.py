@@ -19,6 +19,7 @@ from tidegate.loopback.telegram.channels import Channel
 from tidegate.loopback.telegram.zips import small_zip, sparse_zip
 from tidegate.loopback.world import World
 from tidegate.mirror.archive_bytes import BLOCK
+from tidegate.rules.querying import read_query
 from tidegate.store import search
 
 TOPICS = 1_086
@@ -127,7 +128,8 @@ async def _search_inside(stage: Stage) -> Promise:
     await stage.ask("cycle")
     fetched = (stage.counted()["upload.getFile"] - before) * BLOCK / 1024
     async with stage.world.database.connection() as connection:
-        found, _ = await search.search(connection, "stone_1234", most=5)
+        query = read_query("stone_1234", lambda moment: moment.astimezone())
+        found = (await search.search(connection, query, most=5)).found
     named = [one.text for one in found if one.kind == "file"]
     promise = f"Telegram: a file found by its name inside a zip of {size >> 20:,} MiB"
     return at_most(promise, fetched, 1024, "KiB fetched", only_if=named == ["castle/stone_1234.stl"])
