@@ -52,10 +52,11 @@ def demo(
 
 async def _once(*, as_json: bool) -> None:
     from tidegate.loopback.tour import tour
+    from tidegate.platforms.telegram import sign_in
 
     shown: list[Promise] = []
     async with _database() as (address, home):
-        async for promise in tour(address, home / "workers"):
+        async for promise in tour(address, home / "workers", sign_in):
             shown.append(promise)
             shell.say(f"{'held  ' if promise.held else 'BROKEN'} {promise.promise}: {promise.figure} ({promise.limit})")
     held = all(promise.held for promise in shown)
@@ -72,6 +73,7 @@ async def _demo() -> None:
     from tidegate.loopback.telegram.making import SMALL_WORLD
     from tidegate.loopback.telegram.making import make_world as make_telegram
     from tidegate.loopback.world import make_world
+    from tidegate.platforms.telegram import sign_in
     from tidegate.store.database import Database
     from tidegate.web import listen, make_app, serve_web
     from tidegate.words import Platform
@@ -86,7 +88,7 @@ async def _demo() -> None:
         world = await stack.enter_async_context(make_world(address, database, home / "workers"))
         await world.add_accounts(ACCOUNTS, Platform.WHATSAPP)
         platform = make_telegram(SMALL_WORLD, SystemClock())
-        stage = await stack.enter_async_context(make_stage(world, platform, name=TELEGRAM, phone=PHONE))
+        stage = await stack.enter_async_context(make_stage(world, platform, sign_in, name=TELEGRAM, phone=PHONE))
         for name in WORKERS:
             stage.start_worker(name)
         await stage.enable(*FOLLOWED)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import timedelta
@@ -20,7 +20,7 @@ from tidegate.loopback.control import make_control
 from tidegate.loopback.telegram import TelegramServer
 from tidegate.loopback.telegram import World as TelegramWorld
 from tidegate.loopback.world import World
-from tidegate.platforms.telegram import sign_in
+from tidegate.port import NoteConnect, Vault
 from tidegate.store import accounts, channels
 from tidegate.store.calls import Ledger
 from tidegate.store.channels import Wishes
@@ -48,6 +48,10 @@ class Newcomer:
 
     async def password(self, hint: str, *, again: str) -> str:
         return ""
+
+
+SignIn = Callable[[Account, Vault, NoteConnect, Newcomer], Awaitable[object]]
+"""Signs an account in; only the command line knows how, because it alone names a platform's adapter."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +100,9 @@ class Stage:
 
 
 @asynccontextmanager
-async def make_stage(world: World, platform: TelegramWorld, *, name: str, phone: str) -> AsyncIterator[Stage]:
+async def make_stage(
+    world: World, platform: TelegramWorld, sign_in: SignIn, *, name: str, phone: str
+) -> AsyncIterator[Stage]:
     """Open a loopback Telegram and sign an account in to it; workers are ended with *world*."""
     server = TelegramServer(platform, platform.clock)
     await server.start()
@@ -104,7 +110,9 @@ async def make_stage(world: World, platform: TelegramWorld, *, name: str, phone:
         serving = asyncio.create_task(serve_web(make_control(world.platform, world.at, server), listener))
         control = "http://{}:{}".format(*listener.getsockname()[:2])
         try:
-            yield Stage(world, server, control, await _signed_in(world, platform, control, name, phone))
+            account = await _added(world, name, control)
+            await _sign_in(world, account, sign_in, Newcomer(platform, phone))
+            yield Stage(world, server, control, account)
         finally:
             world.end_workers()
             serving.cancel()
@@ -112,17 +120,19 @@ async def make_stage(world: World, platform: TelegramWorld, *, name: str, phone:
             await server.close()
 
 
-async def _signed_in(world: World, platform: TelegramWorld, control: str, name: str, phone: str) -> Account:
-    database = world.database
-    async with database.transaction() as connection:
+async def _added(world: World, name: str, control: str) -> Account:
+    async with world.database.transaction() as connection:
         await accounts.add(connection, name, Platform.TELEGRAM, Standing.NORMAL, loopback=control)
-        account = (await accounts.find(connection, name)).account
+        return (await accounts.find(connection, name)).account
+
+
+async def _sign_in(world: World, account: Account, sign_in: SignIn, newcomer: Newcomer) -> None:
+    database = world.database
     ledger = Ledger(database, SystemClock())
 
     def note(method: str) -> None:
         ledger.note(account.id, CallKind.CONNECT, method, Outcome.OK)
 
     vault = AccountVault(database, await open_ring(database, world.home, None), account.id)
-    await sign_in(account, vault, note, Newcomer(platform, phone))
+    await sign_in(account, vault, note, newcomer)
     await ledger.close()
-    return account

@@ -15,6 +15,7 @@ from tidegate.clock import SystemClock
 from tidegate.engine.asking import ask_owner
 from tidegate.loopback.fleet import keep_sending
 from tidegate.loopback.promises import Promise, at_most
+from tidegate.loopback.stage import SignIn
 from tidegate.loopback.telegram_tour import telegram_tour
 from tidegate.loopback.world import World, make_world
 from tidegate.rules.pacing import Pace
@@ -26,7 +27,7 @@ RATE = 120
 TIME_OUT = timedelta(seconds=4)
 
 
-async def tour(address: Address, home: Path) -> AsyncIterator[Promise]:
+async def tour(address: Address, home: Path, sign_in: SignIn) -> AsyncIterator[Promise]:
     """Try every promise; yields each as soon as it is measured."""
     database = await Database.open(address)
     try:
@@ -37,7 +38,7 @@ async def tour(address: Address, home: Path) -> AsyncIterator[Promise]:
             yield await _pace(world)
         await database.pool.execute("DELETE FROM accounts")
         async with make_world(address, database, home) as world:
-            async for promise in telegram_tour(world):
+            async for promise in telegram_tour(world, sign_in):
                 yield promise
         yield await _feed(database)
     finally:
