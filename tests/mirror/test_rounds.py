@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
@@ -49,7 +50,7 @@ async def working(mirror: Mirror, every: timedelta | None) -> AsyncIterator[Roun
             raise problem
 
 
-async def cycles(mirror: Mirror) -> list[dict[str, object]]:
+async def cycles(mirror: Mirror) -> list[dict[str, Any]]:
     return [row["report"] for row in await mirror.rows("SELECT report FROM cycles ORDER BY id")]
 
 

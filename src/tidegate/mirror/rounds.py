@@ -15,10 +15,13 @@ import structlog
 from tidegate.clock import Clock
 from tidegate.errors import NotOurs, PlatformError, TidegateError
 from tidegate.lanes import Lane
+from tidegate.lanes.road import AWAY
+from tidegate.mirror.backfill import backfill_missing
 from tidegate.mirror.cycle import CycleHabits, run_cycle
 from tidegate.mirror.indexing import work_off
 from tidegate.mirror.previewing import find_previews
 from tidegate.mirror.report import Report
+from tidegate.mirror.scan import FINAL, Hand
 from tidegate.port import ChannelId
 from tidegate.store import cycles
 from tidegate.store.database import Database
@@ -124,6 +127,7 @@ class Rounds:
         self._lanes: dict[AccountId, Lane] = {}
         self._connected = asyncio.Event()
         self._counted: dict[AccountId, int] = {}
+        self._cycled: dict[AccountId, asyncio.Event] = {}
         self._started_at: int | None = None
 
     async def begin(self) -> None:
@@ -146,7 +150,11 @@ class Rounds:
         desk = self.desk(lane.account.id)
         self._lanes[lane.account.id] = lane
         self._connected.set()
-        hints = asyncio.create_task(self._hear(lane, desk), name=f"hints of {lane.account.name}")
+        self._cycled.setdefault(lane.account.id, asyncio.Event())
+        beside = [
+            asyncio.create_task(self._hear(lane, desk), name=f"hints of {lane.account.name}"),
+            asyncio.create_task(self._deepen(lane, desk), name=f"histories of {lane.account.name}"),
+        ]
         try:
             if self._times.every is not None:
                 desk.hint(None)
@@ -158,8 +166,9 @@ class Rounds:
                 await self._fulfil(lane, desk.take())
         finally:
             del self._lanes[lane.account.id]
-            hints.cancel()
-            await asyncio.wait([hints])
+            for task in beside:
+                task.cancel()
+            await asyncio.wait(beside)
 
     async def _next(self, desk: Desk) -> None:
         """Wait for a wish, or for the time of the next cycle to come."""
@@ -185,11 +194,7 @@ class Rounds:
         account, only = lane.account.id, None if wish.whole else wish.channels
         since = self._counted.get(account, self._started_at)
         try:
-            report = await run_cycle(lane, self._database, self._clock, self._habits, only=only, since=since)
-            ended = await self._mark()
-            await work_off(lane, self._database, self._habits.retries, cycle=report.cycle)
-            await find_previews(lane, self._database, calls=self._habits.preview_calls, cycle=report.cycle)
-            await self._count_indexing(lane, report, since=ended)
+            report = await self._cycle(lane, only, since)
         except NotOurs:
             wish.cancel()  # a command stays with its account: whoever serves it next takes it up again
             raise
@@ -200,7 +205,17 @@ class Rounds:
             wish.cancel()
             raise
         self._counted[account] = await self._mark()
+        self._cycled[account].set()
         wish.fulfil(report)
+
+    async def _cycle(self, lane: Lane, only: set[ChannelId] | None, since: int | None) -> Report:
+        """One cycle, and what its archives want, in one report."""
+        report = await run_cycle(lane, self._database, self._clock, self._habits, only=only, since=since)
+        ended = await self._mark()
+        await work_off(lane, self._database, self._habits.retries, cycle=report.cycle)
+        await find_previews(lane, self._database, calls=self._habits.preview_calls, cycle=report.cycle)
+        await self._count_indexing(lane, report, since=ended)
+        return report
 
     async def _mark(self) -> int:
         async with self._database.connection() as connection:
@@ -215,6 +230,28 @@ class Rounds:
             report.connect_calls += spent.connect_calls
             if report.kept is not None:
                 await cycles.complete(connection, report.kept, report.as_json())
+
+    async def _deepen(self, lane: Lane, desk: Desk) -> None:
+        """After each cycle go on with the histories of which something is missing, beside the cycles, until none is.
+
+        Only where cycles happen by themselves: a command that took the account for its duration does no more than that.
+        """
+        cycled = self._cycled[lane.account.id]
+        while self._times.every is not None:
+            await cycled.wait()
+            cycled.clear()
+            try:
+                await self._read_histories(Hand(lane, self._database, None, self._habits.limits, self._habits.retries))
+            except NotOurs:  # no beat just now; the next cycle is made when it is back
+                continue
+            except FINAL:
+                desk.hint(None)  # whoever makes the cycles is told the same, and goes on to whoever serves the account
+                return
+            except AWAY as problem:
+                log.warning("histories.put_off", account=lane.account.name, problem=str(problem), next="the next cycle")
+
+    async def _read_histories(self, hand: Hand) -> None:
+        await backfill_missing(hand, self._habits.history)
 
     async def _hear(self, lane: Lane, desk: Desk) -> None:
         """Pass the platform's hints on; the gate is the truth, so a hint that is lost costs only time."""
