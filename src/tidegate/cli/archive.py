@@ -62,7 +62,8 @@ def _row(found: dict[str, Any]) -> dict[str, Any]:
         "next_try_at": _instant(found["next_try_at"]),
         "contents": found["contents"],
         "flags": found["flags"],
-        "missing": found["lost"],
+        "missing": found["missing"],
+        "missing_files": found["missing_files"],
         "waits_for": _waits_for(found),
     }
 

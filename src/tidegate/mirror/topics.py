@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import structlog
 
 from tidegate.errors import ChannelGone, PlatformError
 from tidegate.mirror.intake import Tally
-from tidegate.mirror.scan import FINAL, Scan, pending_failures, topic_heads
+from tidegate.mirror.scan import FINAL, Hand, Scan, pending_failures, topic_heads
 from tidegate.port import Head, Topic
 from tidegate.rules.planning import SelectedTopic, plan_topics, topics_to_search
-from tidegate.rules.scanning import Change, ScanOutcome, Verdict, after_scan, judge_topic
+from tidegate.rules.scanning import SKIPS, Change, ScanOutcome, Verdict, after_scan, judge_topic
 from tidegate.store import accounts, places
 from tidegate.store.places import Place
 
@@ -39,7 +39,7 @@ async def read_topics(
     gone = {number for number, topic in told.items() if topic.gone}
     wanted = {*plan.searches, *topics_to_search(selected, plan.heads, newest)} - gone
     verdicts: Counter[Verdict] = Counter()
-    complete = True
+    complete, resting = True, list[Scan]()
     for topic in topics:
         known = newest.get(topic.topic)
         moved = Change.UNCHANGED if change is Change.UNCHANGED else judge_topic(topic.memory, known)
@@ -47,9 +47,10 @@ async def read_topics(
         if topic.topic in wanted:
             complete &= await scan.by_search()
         elif topic.topic not in gone:
-            await _remember(scan, ScanOutcome(complete=True, newest=known))
+            resting.append(scan)
         verdicts[scan.verdict] += 1
         forum.tally.add(scan.tally)
+    await _rest(hand, resting)
     # The forum's watermark and newest message stay: they would speak for topics that nobody reads.
     head = Head(None, forum.head.changes, forum.head.channel)
     await _remember(
@@ -67,6 +68,24 @@ async def _heads(forum: Scan, wanted: tuple[int, ...]) -> dict[int, Topic]:
     except PlatformError as problem:
         log.warning("topics.unknown", channel=forum.place.channel, problem=str(problem), next="each is searched")
         return {}
+
+
+async def _rest(hand: Hand, resting: Sequence[Scan]) -> None:
+    """Store, in one transaction, that these topics have nothing to read; one that was skipped was not looked at."""
+    async with hand.database.transaction() as connection:
+        await accounts.fence(connection, hand.lane.claim())
+        now = await connection.fetchval("SELECT clock_now()")
+        pending = await places.pending(connection, hand.lane.account.id, hand.retries, now)
+        told, skipped = {}, {}
+        for scan in resting:
+            at = (scan.place.key, scan.place.topic)
+            outcome = ScanOutcome(complete=True, newest=scan.head.newest, failures_pending=pending[at])
+            if scan.verdict in SKIPS:
+                skipped[at] = scan.verdict
+            else:
+                told[at] = (after_scan(scan.place.memory, outcome, now=now), scan.verdict)
+        await places.remember(connection, told)
+        await places.note_verdicts(connection, skipped)
 
 
 async def _remember(scan: Scan, outcome: ScanOutcome) -> None:

@@ -6,8 +6,9 @@ from collections.abc import Collection
 from typing import Any
 
 from tidegate.errors import BadInput
+from tidegate.rules.archives import missing, missing_in_words
 from tidegate.rules.retrying import Failure, FailureReason, ask_by_hand
-from tidegate.store import feed
+from tidegate.store import archives, feed
 from tidegate.store.database import Connection
 
 _LISTED = """
@@ -38,7 +39,18 @@ async def listing(
         """,
         list(states), channel, most,
     )  # fmt: skip
-    return [dict(row) for row in rows]
+    return await _with_missing(connection, [dict(row) for row in rows])
+
+
+async def _with_missing(connection: Connection, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The same with the parts that sets wait for: their numbers, and their names' endings for a person to look for."""
+    known = await archives.sets(connection, [row["id"] for row in rows if row["state"] in ("collecting", "incomplete")])
+    for row in rows:
+        one = known.get(row["id"])
+        holes = missing(one) if one else []
+        row["missing"] = [number for low, high in holes for number in range(low, high + 1)]
+        row["missing_files"] = missing_in_words(one) if one else ""
+    return rows
 
 
 async def show(connection: Connection, archive: int) -> dict[str, Any]:
@@ -52,7 +64,8 @@ async def show(connection: Connection, archive: int) -> dict[str, Any]:
     files = await connection.fetch(
         "SELECT path, size, encrypted FROM archive_contents WHERE archive = $1 ORDER BY number", archive
     )
-    return {**row, "files_of": [dict(part) for part in parts], "inside": [dict(file) for file in files]}
+    [found] = await _with_missing(connection, [dict(row)])
+    return {**found, "files_of": [dict(part) for part in parts], "inside": [dict(file) for file in files]}
 
 
 async def ask_again(

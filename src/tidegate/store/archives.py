@@ -75,6 +75,12 @@ async def with_messages(connection: Connection, key: int, messages: Collection[M
     return _kept(rows)
 
 
+async def sets(connection: Connection, numbers: Collection[int]) -> dict[int, ArchiveSet]:
+    """These archives with their parts, by our numbers of them."""
+    rows = await connection.fetch(f"{_SETS} WHERE a.id = ANY($1)", list(numbers))
+    return {kept.id: kept.set for kept in _kept(rows) if kept.id is not None}
+
+
 async def save(connection: Connection, key: int, kept: Sequence[KeptSet], handles: Handles | None = None) -> None:
     """Store sets as they are now, new or changed, in a handful of statements however many there are."""
     if not kept:
