@@ -14,7 +14,6 @@ from tidegate import __version__, lag
 from tidegate.clock import Clock, SystemClock
 from tidegate.engine.evidence import this_host, this_process
 from tidegate.engine.obeying import Handler
-from tidegate.engine.pulse import LOST
 from tidegate.engine.serving import Limits, Means, Work
 from tidegate.engine.worker import Worker
 from tidegate.lanes import CHAT_PACES, ReadLimits, SendLimits
@@ -23,7 +22,7 @@ from tidegate.port import Opener
 from tidegate.rules.pacing import Allowance, Caps, WarmUp
 from tidegate.settings import Settings
 from tidegate.store.calls import Ledger
-from tidegate.store.database import Address, Database
+from tidegate.store.database import TROUBLE, Address, Database
 from tidegate.store.embedded import Seat
 from tidegate.store.poolers import refuse_transaction_pooler
 from tidegate.store.retention import Retention, sweep
@@ -175,7 +174,7 @@ async def _sweep_hourly(settings: Settings, database: Database, clock: Clock) ->
     while True:
         try:
             removed = {what: count for what, count in (await sweep(database, keep)).items() if count}
-        except LOST as problem:
+        except TROUBLE as problem:
             log.warning("retention.put_off", problem=str(problem))
         else:
             if removed:

@@ -21,7 +21,9 @@ from tidegate.mirror.history import HistoryHabits
 from tidegate.mirror.listing import sync_channels
 from tidegate.mirror.rounds import Rounds, Timetable
 from tidegate.port import Opener
+from tidegate.rules.archives import SetHabits
 from tidegate.rules.backfilling import TurnBudget
+from tidegate.rules.planning import CallLimits
 from tidegate.rules.retrying import RetryHabits
 from tidegate.rules.scanning import ScanHabits
 from tidegate.settings import Settings
@@ -51,7 +53,6 @@ def habits_of(settings: Settings) -> CycleHabits:
             cold_after_empty_scans=settings.cold_after_empty_scans,
             cold_every_nth_cycle=settings.cold_every_nth_cycle,
         ),
-        retries=RetryHabits(cycle_interval=settings.cycle_every),
         preview_calls=settings.preview_calls_per_cycle,
         history=HistoryHabits(
             turn=TurnBudget(
@@ -64,6 +65,11 @@ def habits_of(settings: Settings) -> CycleHabits:
             sync_limit=settings.message_sync_limit,
             reconcile_calls=settings.reconcile_calls_per_cycle,
         ),
+        retries=RetryHabits(
+            cap=settings.retry_cap, cycle_interval=settings.cycle_every, size_limit=settings.archive_size_limit
+        ),
+        limits=CallLimits(pages_a_turn=settings.pages_a_turn),
+        sets=SetHabits(quiet_for=settings.archive_quiet_for, collect_for=settings.archive_collect_for),
     )
 
 

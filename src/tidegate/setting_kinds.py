@@ -10,6 +10,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator, Field, SecretStr
 
+from tidegate.sizes import parse_size
 from tidegate.spans import parse_span
 
 
@@ -71,6 +72,17 @@ Span = Annotated[
     BeforeValidator(parse_span),
     Field(gt=timedelta(), le=timedelta(days=36_500)),
     Allowed("a span above 0, such as 15s, 10m, 4h or 30d"),
+]
+SafetyNet = Annotated[
+    timedelta,
+    BeforeValidator(parse_span),
+    Field(gt=timedelta(), le=timedelta(hours=4)),
+    Allowed("a span above 0 up to 4h"),
+]
+Size = Annotated[
+    Annotated[int, Field(gt=0)] | None,
+    BeforeValidator(parse_size),
+    Allowed("a size such as 700MB or 4GiB, a number of bytes, or left out for no limit"),
 ]
 TimeOut = Annotated[
     timedelta,

@@ -30,6 +30,7 @@ from tidegate.setting_kinds import (
     Port,
     Rate,
     Secret,
+    Size,
     Span,
     Switch,
     TimeOut,
@@ -160,6 +161,9 @@ class Settings(BaseSettings):
     telegram_api_id: ApiId = setting(None, "Your application's api_id at Telegram, from my.telegram.org.")
     telegram_api_hash: Secret = setting(None, "Your application's api_hash at Telegram, from my.telegram.org.")
     cycle_every: Span = setting(timedelta(minutes=60), "How often an account's channels are gone over, plus jitter.")
+    pages_a_turn: Count = setting(
+        50, "The most calls that reading one channel or topic makes in a cycle; the next cycle goes on from there."
+    )
     fresh_for: Span = setting(
         timedelta(minutes=5),
         "How long after a scan that found nothing a channel or topic is not scanned again.",
@@ -173,6 +177,16 @@ class Settings(BaseSettings):
     )
     preview_calls_per_cycle: Budget = setting(
         50, "The most calls spent after a cycle on preview pictures of archives; 0 looks for none."
+    )
+    retry_cap: Count = setting(5, "How often a failed archive is tried before it waits for a person.")
+    archive_size_limit: Size = setting(
+        None, "The largest archive that is worked on; larger ones fail, and are tried again once the limit is raised."
+    )
+    archive_quiet_for: Span = setting(
+        timedelta(hours=1), "How long no part may come for a set to be whole whose end neither name nor size tells."
+    )
+    archive_collect_for: Span = setting(
+        timedelta(days=1), "How long a set waits for a missing part before it is shown as incomplete."
     )
     backfill_concurrency: Count = setting(
         2, "How many channels of one account are backfilled at once.", "BACKFILL_CONCURRENCY"

@@ -9,12 +9,11 @@ from typing import Any
 
 import structlog
 
-from tidegate.engine.pulse import LOST
 from tidegate.engine.serving import Serving
 from tidegate.errors import TidegateError
 from tidegate.store import commands
 from tidegate.store.commands import Answer, Command
-from tidegate.store.database import Database
+from tidegate.store.database import TROUBLE, Database
 from tidegate.words import AccountId, CommandId, WorkerNumber
 
 log = structlog.get_logger()
@@ -50,13 +49,13 @@ class Obeying:
     async def _answer(self, serving: Serving, command: Command) -> None:
         try:
             answer = Answer("done", await self._handler(command)(serving, command.args), None)
-        except (TidegateError, *LOST) as problem:
+        except (TidegateError, *TROUBLE) as problem:
             answer = Answer("failed", None, str(problem))
         try:
             async with self._database.transaction() as connection:
                 await commands.answer(connection, command.id, serving.claim(), answer)
                 await commands.wake(connection)
-        except LOST as problem:  # the row stays taken, and is taken again once the database is back
+        except TROUBLE as problem:  # the row stays taken, and is taken again once the database is back
             log.warning("command.unanswered", kind=command.kind, problem=str(problem))
 
     def _forget(self, command: CommandId, _: asyncio.Task[None]) -> None:

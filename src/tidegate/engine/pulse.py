@@ -12,14 +12,11 @@ import structlog
 
 from tidegate.clock import Clock
 from tidegate.store import workers
-from tidegate.store.database import Database
+from tidegate.store.database import TROUBLE, Database
 from tidegate.store.workers import Identity
 from tidegate.words import WorkerNumber
 
 log = structlog.get_logger()
-
-LOST = (OSError, asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError)
-"""What a database that is away, restarting or slow raises; time-outs are OSErrors too."""
 
 
 class Pulse:
@@ -75,7 +72,7 @@ class Pulse:
         while True:
             try:
                 await self._live()
-            except LOST as problem:
+            except TROUBLE as problem:
                 log.warning(
                     "worker.session_lost", worker=self._who.name, problem=str(problem) or type(problem).__name__
                 )

@@ -11,14 +11,14 @@ from datetime import timedelta
 import structlog
 
 from tidegate.clock import Clock
-from tidegate.engine.pulse import LOST, Pulse
+from tidegate.engine.pulse import Pulse
 from tidegate.errors import Banned, NotOurs, PlatformError, SignedOut, TidegateError
 from tidegate.lanes import Lane, ReadLimits, SendLimits
 from tidegate.port import Client, Opener, Vault
 from tidegate.store import accounts
 from tidegate.store.accounts import Served
 from tidegate.store.calls import Ledger
-from tidegate.store.database import Database
+from tidegate.store.database import TROUBLE, Database
 from tidegate.words import Account, AccountId, AccountState, CallKind, Claim, Outcome, Platform
 
 log = structlog.get_logger()
@@ -106,7 +106,7 @@ class Serving:
             except Exception as problem:  # noqa: BLE001 - told and tried again: one account's trouble stops no other
                 if self._means.clock.ticks() - begun > LAST_RETRY.total_seconds():
                     wait = FIRST_RETRY  # it went well for long
-                tell = log.warning if isinstance(problem, (TidegateError, *LOST)) else log.exception
+                tell = log.warning if isinstance(problem, (TidegateError, *TROUBLE)) else log.exception
                 tell("account.trouble", account=self.account.name, problem=str(problem), next_try_in=str(wait))
                 await self._means.clock.sleep(wait)
                 wait = min(wait * 2, LAST_RETRY)

@@ -12,12 +12,12 @@ from prometheus_client import Gauge
 
 from tidegate.engine.evidence import process_gone
 from tidegate.engine.obeying import Handler, Obeying
-from tidegate.engine.pulse import LOST, Pulse
+from tidegate.engine.pulse import Pulse
 from tidegate.engine.serving import Means, Serving
 from tidegate.rules.spreading import Ending, fair_shares, judge
 from tidegate.store import accounts, commands, feed, workers
 from tidegate.store.accounts import Served
-from tidegate.store.database import Connection, Database
+from tidegate.store.database import TROUBLE, Connection, Database
 from tidegate.store.upgrade import require_current, version
 from tidegate.store.workers import Identity, Missing
 from tidegate.words import AccountId, Platform, WorkerNumber
@@ -92,7 +92,7 @@ class Worker:
                 if surplus:
                     await self._give_up(surplus)
                 await self._obeying.look(number)
-            except LOST as problem:
+            except TROUBLE as problem:
                 log.warning(
                     "worker.round_failed", worker=self._who.name, problem=str(problem) or type(problem).__name__
                 )
@@ -214,7 +214,7 @@ class Worker:
                 await self._give_up(list(self._serving.values()))
                 async with self._database.transaction() as connection:
                     await workers.end(connection, number, Ending.LEFT)
-        except LOST as problem:
+        except TROUBLE as problem:
             log.warning("worker.left_without_a_word", worker=self._who.name, problem=str(problem))
         finally:
             self._drop(list(self._serving.values()))
@@ -241,7 +241,7 @@ class Worker:
                     await gone.wait()
                 finally:
                     session.terminate()
-            except LOST as problem:
+            except TROUBLE as problem:
                 log.debug("worker.deaf", problem=str(problem))
             await self._clock.sleep(self._pulse.every)
 

@@ -7,7 +7,6 @@ from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 
-import asyncpg
 import structlog
 
 from tidegate.clock import Clock
@@ -18,19 +17,8 @@ from tidegate.lanes.pauses import Alarm, Pauses
 from tidegate.port import Buckets, ChannelId, Client, Meters
 from tidegate.store import accounts, pace, waits
 from tidegate.store.calls import Ledger
-from tidegate.store.database import Connection, Database
+from tidegate.store.database import AWAY, Connection, Database
 from tidegate.words import Account, AccountState, Claim, Outcome, Scope, ScopeKind
-
-AWAY = (
-    OSError,
-    asyncpg.PostgresConnectionError,
-    asyncpg.OperatorInterventionError,  # the server is stopping, starting, or somebody ended the session
-    asyncpg.InsufficientResourcesError,  # no connection, memory or disk left
-    asyncpg.TransactionRollbackError,
-    asyncpg.InterfaceError,
-    asyncpg.InternalClientError,
-)
-"""What the database raises when trying again later may help."""
 
 _RETRY_AFTER = timedelta(seconds=1)
 _LONGEST_SLEEP = 3600.0

@@ -21,10 +21,10 @@ from tidegate.errors import (
 )
 from tidegate.lanes.limits import HAND_OVER_WITHIN
 from tidegate.lanes.metrics import count_pace_wait
-from tidegate.lanes.road import AWAY, Road
+from tidegate.lanes.road import Road
 from tidegate.port import NOT_ASKED, ChannelId
 from tidegate.store import pace
-from tidegate.store.database import Connection
+from tidegate.store.database import AWAY, Connection
 from tidegate.store.pace import ChatLimit, Granted, HeldBack
 from tidegate.words import CallId, Outcome
 

@@ -19,6 +19,7 @@ from tidegate.mirror.retries import retry_failures
 from tidegate.mirror.scan import FINAL, Hand, Scan, read_channel
 from tidegate.mirror.topics import read_topics
 from tidegate.port import ChannelId, Head
+from tidegate.rules.archives import SetHabits
 from tidegate.rules.planning import CallLimits, Reading, plan_reading
 from tidegate.rules.retrying import RetryHabits
 from tidegate.rules.scanning import (
@@ -51,6 +52,7 @@ class CycleHabits:
     limits: CallLimits = field(default_factory=CallLimits)
     preview_calls: int = 50
     history: HistoryHabits = field(default_factory=HistoryHabits)
+    sets: SetHabits = field(default_factory=SetHabits)
 
 
 async def run_cycle(
@@ -78,11 +80,11 @@ async def run_cycle(
     report.failures_retried = await retry_failures(hand, memory)
     await _Pass(hand, habits, memory, report).run()
     report.seconds = clock.ticks() - began
-    await _end(hand, memory, report, marked)
+    await _end(hand, habits.sets, memory, report, marked)
     return report
 
 
-async def _end(hand: Hand, memory: Memory, report: Report, marked: int) -> None:
+async def _end(hand: Hand, sets: SetHabits, memory: Memory, report: Report, marked: int) -> None:
     """Judge the open sets, count what was spent, and close the cycle with its event."""
     lane = hand.lane
     await lane.write_ledger()
@@ -90,7 +92,7 @@ async def _end(hand: Hand, memory: Memory, report: Report, marked: int) -> None:
         claim = lane.claim()
         await accounts.fence(connection, claim)
         now = await connection.fetchval("SELECT clock_now()")
-        await archives.settle(connection, {place.key for place in memory.places}, now)
+        await archives.settle(connection, {place.key for place in memory.places}, now, sets)
         spent = await cycles.spent(connection, lane.account.id, report.cycle, since=marked)
         report.calls, report.connect_calls = spent.calls, spent.connect_calls
         if report.whole:

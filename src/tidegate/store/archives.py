@@ -9,7 +9,7 @@ from datetime import datetime
 import asyncpg
 
 from tidegate.port import FileHandle, MessageId
-from tidegate.rules.archives import ArchiveSet, Part, SetState, state_of
+from tidegate.rules.archives import HABITS, ArchiveSet, Part, SetHabits, SetState, state_of
 from tidegate.rules.naming import Kind, position
 from tidegate.store.channels import WHOLE
 from tidegate.store.database import Connection
@@ -160,14 +160,16 @@ async def flag(connection: Connection, archives: Iterable[int], what: str) -> No
     )  # fmt: skip
 
 
-async def settle(connection: Connection, keys: Collection[int], now: datetime) -> dict[SetState, int]:
+async def settle(
+    connection: Connection, keys: Collection[int], now: datetime, habits: SetHabits = HABITS
+) -> dict[SetState, int]:
     """Judge the open sets of channels at the end of a walk; returns how many moved to which state."""
     rows = await connection.fetch(
         f"{_SETS} WHERE a.channel = ANY($1) AND a.state = ANY($2) ORDER BY a.id", list(keys), list(OPEN)
     )
     moved: dict[SetState, list[int]] = {}
     for kept in _kept(rows):
-        state = state_of(kept.set, now=now)
+        state = state_of(kept.set, now=now, habits=habits)
         if state.value != kept.state and kept.id is not None and (kept.set.is_recognised or state is SetState.GONE):
             moved.setdefault(state, []).append(kept.id)
     for state, numbers in moved.items():

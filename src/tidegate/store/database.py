@@ -21,6 +21,20 @@ Connection: TypeAlias = asyncpg.Connection | PoolConnectionProxy
 
 OLDEST_SERVER = 14
 
+AWAY = (
+    OSError,  # time-outs among them
+    asyncpg.PostgresConnectionError,
+    asyncpg.OperatorInterventionError,  # the server is stopping, starting, or somebody ended the session
+    asyncpg.InsufficientResourcesError,  # no connection, memory or disk left
+    asyncpg.TransactionRollbackError,
+    asyncpg.InterfaceError,
+    asyncpg.InternalClientError,
+)
+"""What is raised when the database is away, restarting or short of something, so that asking again later may help."""
+
+TROUBLE = (*AWAY, asyncpg.PostgresError)
+"""Anything the database may raise: what a process that has to live on tells, and tries again."""
+
 
 @dataclass(frozen=True, slots=True)
 class Address:

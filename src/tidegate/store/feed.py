@@ -22,21 +22,12 @@ from prometheus_client import Gauge
 
 from tidegate.errors import BadInput
 from tidegate.store.bell import CHANNEL, mark
-from tidegate.store.database import Connection, Database
+from tidegate.store.database import AWAY, Connection, Database
 
 _POLL_AFTER = 1.0
 _ANSWER_WITHIN = 10.0
 _PAUSES = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
 """Seconds to wait after the first, second … failure in a row to reach the database; the last one is repeated."""
-
-_AWAY = (
-    OSError,
-    asyncpg.PostgresConnectionError,
-    asyncpg.OperatorInterventionError,  # the server is stopping, starting, or somebody ended the session
-    asyncpg.InsufficientResourcesError,
-    asyncpg.InterfaceError,
-    asyncpg.InternalClientError,
-)
 
 _log = structlog.get_logger(__name__)
 
@@ -153,7 +144,7 @@ async def measure_lag(database: Database, *, within: timedelta = timedelta(secon
         seconds = within.total_seconds()
         async with asyncio.timeout(seconds), database.pool.acquire(timeout=seconds) as connection:
             _LAG.set((await lag(connection)).total_seconds())
-    except _AWAY:
+    except AWAY:
         _LAG.set(math.nan)
 
 
@@ -176,7 +167,7 @@ async def follow(database: Database, after: Cursor = START, *, page: int = 500) 
                         yield event
                     if len(events) < page:
                         await _wait(ear.news)
-        except _AWAY as problem:
+        except AWAY as problem:
             pause = _PAUSES[min(failures, len(_PAUSES) - 1)]
             failures += 1
             _log.warning("feed.database_away", next_try_in=pause, problem=str(problem) or type(problem).__name__)

@@ -208,7 +208,7 @@ class TestHints:
 
     async def test_hints_nobody_takes_do_not_pile_up(self) -> None:
         """Law 14: beyond a bound they are replaced by the one that says "anything"."""
-        small = wire.Wire(lambda _: pytest.fail("nobody connects here"), SystemClock(), room=3)
+        small = wire.Wire(lambda *_: pytest.fail("nobody connects here"), SystemClock(), room=3)
         for channel in (1, 2, 3):
             small._take_push(types.UpdateShort(types.UpdateChannel(channel), NOON))
         assert len(small._hints) == 3

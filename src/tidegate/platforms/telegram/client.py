@@ -10,6 +10,7 @@ from telethon.tl import functions, types
 from tidegate.errors import OutcomeUnknown, PlatformError, Refused
 from tidegate.platforms.telegram import paging, posting, translate
 from tidegate.platforms.telegram.handles import is_precise, location_of
+from tidegate.platforms.telegram.looking import Look
 from tidegate.platforms.telegram.paging import DialogOffset, TopicOffset, in_batch
 from tidegate.platforms.telegram.session import VaultSession
 from tidegate.platforms.telegram.troubles import AlreadySent, HeldElsewhere
@@ -75,6 +76,15 @@ class TelegramAccount:
 
     async def close(self) -> None:
         await self._wire.close()
+
+    @property
+    def last_look(self) -> Look:
+        """Asked right before the bytes of a call leave, and before the connection is made again."""
+        return self._wire.last_look
+
+    @last_look.setter
+    def last_look(self, look: Look) -> None:
+        self._wire.last_look = look
 
     def method(self, verb: str) -> str:
         return _METHODS[verb]

@@ -21,6 +21,7 @@ from telethon.tl import functions, types
 from telethon.tl.alltlobjects import LAYER
 
 from tidegate.errors import PlatformError
+from tidegate.platforms.telegram.looking import Look, watch
 from tidegate.platforms.telegram.session import VaultSession
 from tidegate.port import NoteConnect
 
@@ -82,6 +83,7 @@ class Line(TelegramClient):  # type: ignore[misc]  # Telethon is untyped
         application: Application,
         note_connect: NoteConnect,
         on_push: Callable[[Any], None],
+        last_look: Look = lambda: None,
     ) -> None:
         require_cryptg()
         super().__init__(
@@ -106,6 +108,8 @@ class Line(TelegramClient):  # type: ignore[misc]  # Telethon is untyped
         self._branching = asyncio.Lock()
         self._on_push = on_push
         self._note_connect = note_connect
+        self._last_look = last_look
+        watch(self._sender, last_look)
         self._hand_over = self._sender.send
         self._sender.send = self._send_counted
 
@@ -166,6 +170,7 @@ class Line(TelegramClient):  # type: ignore[misc]  # Telethon is untyped
 
     async def _reach(self, centre: int) -> MTProtoSender:
         sender = MTProtoSender(None, loggers=self._log, retries=0, delay=0, auto_reconnect=False)
+        watch(sender, self._last_look)
         try:
             await self._introduce(sender, centre)
         except BaseException:

@@ -15,6 +15,7 @@ from tidegate.clock import Clock
 from tidegate.errors import BadInput, PlatformError, SignedOut
 from tidegate.platforms.telegram.client import TelegramAccount
 from tidegate.platforms.telegram.line import Application, Line
+from tidegate.platforms.telegram.looking import Look
 from tidegate.platforms.telegram.session import VaultSession
 from tidegate.platforms.telegram.wire import Wire
 from tidegate.port import NoteConnect, Opener, Vault
@@ -49,8 +50,8 @@ def telegram_opener(
             raise SignedOut(f'Account "{account.name}" is not signed in to Telegram.')
         registered = application_of(account, application)
 
-        def make_line(on_push: Callable[[Any], None]) -> Line:
-            return Line(session, registered, note_connect, on_push)
+        def make_line(on_push: Callable[[Any], None], last_look: Look) -> Line:
+            return Line(session, registered, note_connect, on_push, last_look)
 
         return TelegramAccount(await Wire.open(make_line, clock), session)
 

@@ -16,8 +16,18 @@ from typing import Any, TypeVar
 import structlog
 
 from tidegate.clock import Clock
-from tidegate.errors import AskedToWait, Banned, NotSent, OutcomeUnknown, PlatformError, SignedOut
+from tidegate.errors import (
+    AskedToWait,
+    Banned,
+    NotOurs,
+    NotSent,
+    OutcomeUnknown,
+    PlatformError,
+    SignedOut,
+    TidegateError,
+)
 from tidegate.platforms.telegram.line import Line, method_of
+from tidegate.platforms.telegram.looking import Look
 from tidegate.platforms.telegram.translate import hints_of
 from tidegate.platforms.telegram.troubles import connect_trouble, trouble
 from tidegate.port import Hint
@@ -33,8 +43,8 @@ T = TypeVar("T")
 
 _log = structlog.get_logger(__name__)
 
-MakeLine = Callable[[Callable[[Any], None]], Line]
-"""Makes a line that is not connected yet; the argument is told what Telegram pushes."""
+MakeLine = Callable[[Callable[[Any], None], Look], Line]
+"""Makes a line that is not connected yet; it tells what Telegram pushes, and looks before anything leaves."""
 
 
 class Wire:
@@ -45,6 +55,7 @@ class Wire:
         self._make_line = make_line
         self._clock = clock
         self._room = room
+        self.last_look: Look = lambda: None
         self._line: Line | None = None
         self._closed = False
         self._stopped: SignedOut | Banned | None = None
@@ -87,6 +98,8 @@ class Wire:
         await self._answered(answer, line, method)
         try:
             result = answer.result()
+        except TidegateError:  # it was not allowed to leave any more
+            raise
         except Exception as problem:
             raise trouble(problem, method) from problem
         line.session.process_entities(result)
@@ -126,15 +139,21 @@ class Wire:
         """The way to another data centre, where the files are that were sent from there."""
         try:
             return await self._in_time(line.branch(centre))
+        except TidegateError:
+            raise
         except Exception as problem:
             raise NotSent(f"Telegram's data centre {centre} could not be reached: {problem!r}") from problem
 
     # Staying connected
 
     async def _connect(self) -> Line:
-        line = self._make_line(self._take_push)
+        self.last_look()
+        line = self._make_line(self._take_push, self._look)
         try:
             await self._in_time(line.connect())
+        except TidegateError:
+            await line.hang_up()
+            raise
         except Exception as problem:
             await line.hang_up()
             raise connect_trouble(problem, line.place) from problem
@@ -146,6 +165,10 @@ class Wire:
             raise SignedOut("This account is not signed in to Telegram.")
         line.lost = line.disconnected
         return line
+
+    def _look(self) -> None:
+        """The last look of whoever has this wire by then: a line may be older than its lane."""
+        self.last_look()
 
     async def _in_time(self, connecting: Awaitable[T]) -> T:
         task = asyncio.ensure_future(connecting)
@@ -183,6 +206,8 @@ class Wire:
             except (SignedOut, Banned) as stop:
                 self._stopped = stop
                 self._hinted.set()
+            except NotOurs:  # not ours to connect for now; when the claim is renewed, it is again
+                await self._clock.sleep(_FIRST_PAUSE)
             except PlatformError as problem:
                 _log.warning("telegram.not_connected", problem=str(problem))
                 wait = problem.pause if isinstance(problem, AskedToWait) else pause
