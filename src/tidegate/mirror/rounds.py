@@ -15,7 +15,6 @@ import structlog
 from tidegate.clock import Clock
 from tidegate.errors import NotOurs, PlatformError, TidegateError
 from tidegate.lanes import Lane
-from tidegate.lanes.road import AWAY
 from tidegate.mirror.backfill import backfill_missing
 from tidegate.mirror.cycle import CycleHabits, run_cycle
 from tidegate.mirror.indexing import work_off
@@ -24,7 +23,7 @@ from tidegate.mirror.report import Report
 from tidegate.mirror.scan import FINAL, Hand
 from tidegate.port import ChannelId
 from tidegate.store import cycles
-from tidegate.store.database import Database
+from tidegate.store.database import AWAY, Database
 from tidegate.words import AccountId
 
 log = structlog.get_logger()
