@@ -19,8 +19,8 @@ SRC = ROOT / "src" / "tidegate"
 
 PURE = {  # cronsim computes from what it is given: it reads neither a clock nor a file
     "__future__", "bisect", "collections", "collections.abc", "cronsim", "dataclasses", "datetime", "decimal", "enum",
-    "fractions", "functools", "itertools", "math", "re", "typing", "unicodedata", "zoneinfo", "tidegate.errors",
-    "tidegate.words",
+    "fractions", "functools", "hashlib", "itertools", "math", "re", "typing", "unicodedata", "zoneinfo",
+    "tidegate.errors", "tidegate.words",
 }  # fmt: skip
 IMPURE_CALLS = {"open", "print", "input", "eval", "exec", "__import__"}
 CLOCKS = re.compile(

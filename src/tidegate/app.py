@@ -16,10 +16,10 @@ from tidegate.engine.evidence import this_host, this_process
 from tidegate.engine.obeying import Handler
 from tidegate.engine.serving import Limits, Means, Work
 from tidegate.engine.worker import Worker
-from tidegate.lanes import CHAT_PACES, ReadLimits, SendLimits
+from tidegate.lanes import ReadLimits, SendLimits
 from tidegate.platforms.telegram import Application, telegram_opener
 from tidegate.port import Opener
-from tidegate.rules.pacing import Allowance, Caps, WarmUp
+from tidegate.rules.pacing import Allowance, Caps, Pace, WarmUp
 from tidegate.settings import Settings
 from tidegate.store.calls import Ledger
 from tidegate.store.database import TROUBLE, Address, Database
@@ -143,13 +143,14 @@ def allowance_of(settings: Settings, platform: Platform, standing: Standing) -> 
 
 
 def limits_of(settings: Settings, account: Account) -> Limits:
-    """How fast an account may read and send."""
+    """How fast an account may read and send, and what one chat may get where its platform minds."""
+    in_a_chat = settings.chat_sends_per_minute(account.platform)
     return Limits(
         reads=ReadLimits(settings.reads_per_second(account.platform), settings.reads_at_once(account.platform)),
         sends=SendLimits(
             allowance=allowance_of(settings, account.platform, account.standing),
             at_once=1 if account.platform is Platform.WHATSAPP else settings.group_concurrency,
-            chat=CHAT_PACES.get(account.platform),
+            chat=Pace(rate=in_a_chat) if in_a_chat else None,
         ),
     )
 

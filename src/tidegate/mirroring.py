@@ -11,15 +11,20 @@ from typing import Any
 from tidegate.app import House, run_worker, telegram_opening
 from tidegate.clock import SystemClock
 from tidegate.engine.asking import ask_owner
+from tidegate.engine.evidence import this_host
 from tidegate.engine.obeying import Handler
 from tidegate.engine.serving import Serving, Work
 from tidegate.errors import BadInput, TidegateError
 from tidegate.history_commands import history_handlers
 from tidegate.lanes import Lane
 from tidegate.mirror.cycle import CycleHabits
+from tidegate.mirror.filer import Filer
+from tidegate.mirror.filing import FilingHabits
 from tidegate.mirror.history import HistoryHabits
 from tidegate.mirror.listing import sync_channels
 from tidegate.mirror.rounds import Rounds, Timetable
+from tidegate.mirror.side_by_side import together
+from tidegate.mirror.work_folder import WorkFolder
 from tidegate.port import Opener
 from tidegate.rules.archives import SetHabits
 from tidegate.rules.backfilling import TurnBudget
@@ -73,6 +78,11 @@ def habits_of(settings: Settings) -> CycleHabits:
     )
 
 
+def filing_habits(settings: Settings, habits: CycleHabits) -> FilingHabits:
+    """How archives are filed; their parts lie in the data folder meanwhile."""
+    return FilingHabits(habits.retries, WorkFolder(settings.home / "work", host=this_host()))
+
+
 async def trade_of(house: House, *, others: Trade | None = None, every: timedelta | None) -> Trade:
     """Mirror Telegram accounts, a cycle at the start and *every* so often (None: only on command).
 
@@ -80,12 +90,13 @@ async def trade_of(house: House, *, others: Trade | None = None, every: timedelt
     """
     clock = SystemClock()
     habits = habits_of(house.settings)
-    rounds = Rounds(house.database, clock, habits, Timetable(every))
+    filer = Filer(house.database, clock, filing_habits(house.settings, habits), beside_cycles=every is not None)
+    rounds = Rounds(house.database, clock, habits, Timetable(every), filer.after_cycle)
     await rounds.begin()
 
     async def work(lane: Lane) -> None:
         if lane.account.platform is Platform.TELEGRAM:
-            await rounds.work(lane)
+            await together(rounds.work(lane), filer.work(lane))
         elif others is not None:
             await others.work(lane)
 

@@ -129,6 +129,10 @@ class Settings(BaseSettings):
         1,
         "How many parts an account may send at once after a rest; a minute then holds burst - 1 more.",
     )
+    telegram_chat_sends_per_minute: Count = setting(
+        20,
+        "The most messages an account sends a minute into one Telegram channel or group, filed archives among them.",
+    )
     sends_per_hour: Cap = setting(
         None, "The most parts an account sends in any 60 minutes; left out, there is no such cap."
     )
@@ -232,6 +236,10 @@ class Settings(BaseSettings):
             Standing.ESTABLISHED: self.whatsapp_established_sends_per_minute,
         }
         return min(by_standing[standing], self.max_send_per_minute)
+
+    def chat_sends_per_minute(self, platform: Platform) -> int | None:
+        """The pace of one chat, where a platform has such a limit."""
+        return self.telegram_chat_sends_per_minute if platform is Platform.TELEGRAM else None
 
     def reads_per_second(self, platform: Platform) -> float:
         return {

@@ -14,7 +14,7 @@ import pytest
 
 from tests.platforms.telegram.people import PHONE, Drawer, Person, account, finding
 from tidegate.clock import SystemClock
-from tidegate.lanes import Lane, ReadLimits
+from tidegate.lanes import Lane, ReadLimits, SendLimits
 from tidegate.loopback.telegram import TelegramServer, World
 from tidegate.loopback.telegram.channels import Channel
 from tidegate.mirror.cycle import CycleHabits, run_cycle
@@ -22,6 +22,7 @@ from tidegate.mirror.listing import sync_channels
 from tidegate.mirror.report import Report
 from tidegate.platforms.telegram import sign_in, telegram_opener
 from tidegate.port import ChannelId
+from tidegate.rules.pacing import Allowance
 from tidegate.store import accounts, channels, places
 from tidegate.store.calls import Ledger
 from tidegate.store.channels import Wishes
@@ -29,6 +30,7 @@ from tidegate.store.database import Database
 from tidegate.words import Account, CallKind, Claim, Outcome, Platform, Standing
 
 QUICK = ReadLimits(per_second=10_000, at_once=10)
+UNPACED = SendLimits(Allowance(ceiling=60_000, burst=10_000))
 
 
 @dataclass
@@ -69,18 +71,29 @@ class Mirror:
             ledger=self.ledger,
             clock=clock,
             reads=QUICK,
+            sends=UNPACED,
         )
         await self.lane.load()
+        # The database's clock is held, so a bucket that begins empty would stay so.
+        await self.database.pool.execute("UPDATE pace SET tat = clock_now() - interval '1 day'")
         return self.lane
 
     async def sync(self) -> None:
         assert self.lane is not None
         await sync_channels(self.lane, self.database)
 
-    async def enable(self, channel: Channel, *topics: int, in_full: bool = False) -> None:
+    async def enable(
+        self,
+        channel: Channel,
+        *topics: int,
+        in_full: bool = False,
+        hashed: bool = False,
+        destination: Channel | None = None,
+    ) -> None:
         async with self.database.transaction() as connection:
             kept = await channels.find(connection, str(channel.id))
-            await channels.enable(connection, kept, Wishes(topics=topics, in_full=in_full))
+            target = None if destination is None else (await channels.find(connection, str(destination.id))).key
+            await channels.enable(connection, kept, Wishes(topics, in_full, hashed, target))
 
     async def ask(self, channel: Channel) -> None:
         async with self.database.transaction() as connection:

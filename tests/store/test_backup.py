@@ -59,6 +59,8 @@ INSERT INTO pictures (hash, mime, content) VALUES (decode('01', 'hex'), 'image/p
 INSERT INTO previews (archive, message, picture) SELECT id, 1, decode('01', 'hex') FROM archives;
 INSERT INTO failures (archive, channel, topic, message, reason, attempts, next_try_at)
 SELECT id, channel, 1, 1, 'download', 1, clock_now() FROM archives;
+INSERT INTO deliveries (archive, destination, number, source_message, source_file, name, first_byte, size, way, saved)
+SELECT id, channel, 1, 1, 2, 'a.zip', 0, 10, 'upload', '{[0,1)}' FROM archives;
 INSERT INTO cycles (account, number, whole, began_at, report) SELECT id, 1, true, clock_now(), '{}' FROM accounts;
 """
 

@@ -62,6 +62,7 @@ def _row(found: dict[str, Any]) -> dict[str, Any]:
         "next_try_at": _instant(found["next_try_at"]),
         "contents": found["contents"],
         "flags": found["flags"],
+        "duplicate_of": found["duplicate_of"],
         "missing": found["missing"],
         "missing_files": found["missing_files"],
         "waits_for": _waits_for(found),
@@ -69,12 +70,12 @@ def _row(found: dict[str, Any]) -> dict[str, Any]:
 
 
 def _waits_for(found: dict[str, Any]) -> str | None:
-    """What a waiting archive waits for, which is not always this release's to do."""
+    """What a waiting archive waits for."""
     if found["state"] != "waiting":
         return None
     if found["indexed_at"] is not None:
-        return "its delivery, which this release does not do yet"
-    return "its turn after the next cycle"
+        return "its turn to be hashed or delivered, after the next cycle"
+    return "its turn to be read, after the next cycle"
 
 
 @app.command()
@@ -89,12 +90,15 @@ async def _show(archive: int, *, as_json: bool) -> None:
     async with shell.house() as house, house.database.connection() as connection:
         found = await archive_list.show(connection, archive)
         kept = await previews.of_archive(connection, archive)
-    parts = [{**part, "at": _instant(part["at"])} for part in found["files_of"]]
+    parts = [{**part, "at": _instant(part["at"]), "sha256": _hex(part["sha256"])} for part in found["files_of"]]
     shown = {
         **_row(found),
+        "content": _hex(found["content"]),
+        "filed_at": _instant(found["filed_at"]),
         "detail": _sentence(found),
         "preview": _preview(kept) if kept.size is not None else None,
         "files": parts,
+        "deliveries": [{**one, "sent_at": _instant(one["sent_at"])} for one in found["deliveries"]],
         "inside": found["inside"],
     }
     if as_json:
@@ -102,11 +106,22 @@ async def _show(archive: int, *, as_json: bool) -> None:
         return
     shown["preview"] = _told(kept)
     inside = shown.pop("inside")
-    files = shown.pop("files")
+    files, posted = shown.pop("files"), shown.pop("deliveries")
     shell.print_table(["what", "value"], ((key.replace("_", " "), value) for key, value in shown.items()), empty="")
-    shell.print_table(["part", "size", "message"], ([p["name"], p["size"], p["message"]] for p in files), empty="")
+    _print_rows(["name", "size", "message", "sha256"], files)
+    if posted:
+        _print_rows(["title", "name", "way", "state", "message", "sent_at"], posted)
     empty = "Nothing is known of what is inside."
     shell.print_table(["inside", "size"], ([one["path"], one["size"]] for one in inside), empty=empty)
+
+
+def _print_rows(columns: list[str], rows: list[dict[str, Any]]) -> None:
+    names = [column.replace("_", " ") for column in columns]
+    shell.print_table(names, ([row[column] for column in columns] for row in rows), empty="")
+
+
+def _hex(digest: bytes | None) -> str | None:
+    return None if digest is None else digest.hex()
 
 
 def _sentence(found: dict[str, Any]) -> str | None:

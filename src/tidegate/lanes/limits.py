@@ -6,10 +6,6 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from tidegate.rules.pacing import Allowance, Pace
-from tidegate.words import Platform
-
-CHAT_PACES = {Platform.TELEGRAM: Pace(rate=20)}
-"""Platforms that also limit what one chat gets: Telegram groups take 20 messages a minute from one sender."""
 
 HAND_OVER_WITHIN = timedelta(milliseconds=500)
 """A claimed send that reaches the client later than this is not sent: the slack of the pace covers no more (law 6)."""

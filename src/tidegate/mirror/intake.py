@@ -148,7 +148,8 @@ async def _place(
     handles: dict[tuple[int, int], FileHandle] = {
         (message.id, file.id): file.handle for message in new for file in message.files if file.handle
     }
-    await archives.save(connection, place.key, changed, Handles(reader, handles))
+    protected = {message.id for message in new if message.protected}
+    await archives.save(connection, place.key, changed, Handles(reader, handles, protected))
     return len(offered), sum(one.id is None and one.set.is_recognised for one in changed)
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from datetime import timedelta
 
@@ -117,7 +118,16 @@ class Timetable:
 class Rounds:
     """The cycles of all accounts that one process serves."""
 
-    def __init__(self, database: Database, clock: Clock, habits: CycleHabits, times: Timetable | None = None) -> None:
+    def __init__(
+        self,
+        database: Database,
+        clock: Clock,
+        habits: CycleHabits,
+        times: Timetable | None = None,
+        after_cycle: Callable[[Lane], Awaitable[None]] | None = None,
+    ) -> None:
+        """*after_cycle* is for work on what a cycle found; whoever asked for the cycle hears of it afterwards."""
+        self._after_cycle = after_cycle
         self._database = database
         self._clock = clock
         self._habits = habits
@@ -194,6 +204,8 @@ class Rounds:
         since = self._counted.get(account, self._started_at)
         try:
             report = await self._cycle(lane, only, since)
+            if self._after_cycle is not None:
+                await self._after_cycle(lane)
         except NotOurs:
             wish.cancel()  # a command stays with its account: whoever serves it next takes it up again
             raise

@@ -47,6 +47,10 @@ class UploadLost(Refused):
     """The platform no longer has all parts of an upload: it begins anew, under another number."""
 
 
+class MayNotPost(Refused):
+    """The channel is there and the account may not write in it; a person has to let it."""
+
+
 # What is read
 
 

@@ -7,13 +7,16 @@ from typing import Any
 
 from tidegate.errors import BadInput
 from tidegate.rules.archives import missing, missing_in_words
+from tidegate.rules.naming import Kind, position
 from tidegate.rules.retrying import Failure, FailureReason, ask_by_hand
 from tidegate.store import archives, feed
 from tidegate.store.database import Connection
+from tidegate.store.workers import SERVED
 
-_LISTED = """
-    SELECT a.id, a.name, c.number AS channel, c.title, a.topic, a.kind, a.state, a.flags, a.lost, a.found_at,
-        a.indexed_at, f.reason, coalesce(f.attempts, 0) AS attempts,
+# What nobody works on any more is not shown as being worked on: its next owner puts it back (S-60).
+_LISTED = f"""
+    SELECT a.id, a.name, c.number AS channel, c.title, a.topic, a.kind, shown.state, a.flags, a.lost, a.found_at,
+        a.indexed_at, a.filed_at, a.content, a.duplicate_of, f.reason, coalesce(f.attempts, 0) AS attempts,
         CASE WHEN a.state = 'failed' THEN f.next_try_at END AS next_try_at, f.detail,
         (SELECT count(*) FROM archive_contents i WHERE i.archive = a.id) AS contents, p.parts, p.size, p.message
     FROM archives a
@@ -23,6 +26,10 @@ _LISTED = """
         SELECT count(*) AS parts, coalesce(sum(size), 0)::bigint AS size, min(message) AS message
         FROM archive_parts WHERE archive = a.id AND NOT spare
     ) AS p
+    CROSS JOIN LATERAL (
+        SELECT CASE WHEN a.state = 'working' AND (c.reader IN ({SERVED})) IS NOT TRUE THEN 'waiting' ELSE a.state END
+            AS state
+    ) AS shown
 """
 
 STATES = ("collecting", "waiting", "working", "filed", "failed", "given_up", "incomplete", "gone")
@@ -34,7 +41,7 @@ async def listing(
     """The newest archives, those of some *states* or of one channel (our number of it) where that is asked for."""
     rows = await connection.fetch(
         f"""{_LISTED}
-        WHERE (cardinality($1::text[]) = 0 OR a.state = ANY($1)) AND ($2::bigint IS NULL OR a.channel = $2)
+        WHERE (cardinality($1::text[]) = 0 OR shown.state = ANY($1)) AND ($2::bigint IS NULL OR a.channel = $2)
         ORDER BY a.id DESC LIMIT $3
         """,
         list(states), channel, most,
@@ -54,18 +61,34 @@ async def _with_missing(connection: Connection, rows: list[dict[str, Any]]) -> l
 
 
 async def show(connection: Connection, archive: int) -> dict[str, Any]:
-    """One archive with its parts in order of their numbers, and the files inside."""
+    """One archive with its parts in the order of its content, where they were posted, and the files inside."""
     row = await connection.fetchrow(f"{_LISTED} WHERE a.id = $1", archive)
     if row is None:
         raise BadInput(f"There is no archive {archive}. See them with: tidegate archive list")
     parts = await connection.fetch(
-        "SELECT name, size, message, at FROM archive_parts WHERE archive = $1 AND NOT spare ORDER BY number", archive
+        "SELECT number, name, size, message, at, sha256 FROM archive_parts WHERE archive = $1 AND NOT spare", archive
     )
     files = await connection.fetch(
         "SELECT path, size, encrypted FROM archive_contents WHERE archive = $1 ORDER BY number", archive
     )
+    posted = await connection.fetch(
+        """
+        SELECT c.number AS channel, c.title, d.name, d.size, d.way, d.state, d.message, d.sent_at
+        FROM deliveries d JOIN channels c ON c.id = d.destination
+        WHERE d.archive = $1
+        ORDER BY d.destination, d.number
+        """,
+        archive,
+    )
     [found] = await _with_missing(connection, [dict(row)])
-    return {**found, "files_of": [dict(part) for part in parts], "inside": [dict(file) for file in files]}
+    kind = Kind(row["kind"])
+    ordered = sorted(parts, key=lambda part: position(kind, part["number"]))
+    return {
+        **found,
+        "files_of": [dict(part) for part in ordered],
+        "inside": [dict(file) for file in files],
+        "deliveries": [dict(one) for one in posted],
+    }
 
 
 async def ask_again(

@@ -31,10 +31,14 @@ class KeptSet:
 
 @dataclass(frozen=True, slots=True)
 class Handles:
-    """How the files of a page are read, by message and file, and which account the handles belong to."""
+    """How the files of a page are read, by message and file, and which account the handles belong to.
+
+    What lies in *protected* messages cannot be copied on the server.
+    """
 
     account: AccountId
     by_file: Mapping[tuple[int, int], FileHandle]
+    protected: Collection[MessageId] = ()
 
 
 _SETS = """
@@ -107,27 +111,30 @@ async def save(connection: Connection, key: int, kept: Sequence[KeptSet], handle
 
 async def _save_parts(connection: Connection, key: int, kept: Sequence[KeptSet], handles: Handles | None) -> None:
     rows = [(one.id, number, part, spare) for one in kept for number, part, spare in _numbered(one.set)]
-    await connection.execute(
+    gone = await connection.fetch(
         """
         DELETE FROM archive_parts
         WHERE archive = ANY($1)
           AND (archive, message, file) NOT IN (SELECT * FROM unnest($2::bigint[], $3::bigint[], $4::bigint[]))
+        RETURNING archive, spare
         """,
         [one.id for one in kept], [archive for archive, _, _, _ in rows],
         [part.message for _, _, part, _ in rows], [part.file for _, _, part, _ in rows],
     )  # fmt: skip
     by_file = handles.by_file if handles else {}
-    await connection.execute(
+    protected = handles.protected if handles else ()
+    come = await connection.fetch(
         """
         INSERT INTO archive_parts AS p (channel, archive, message, file, number, spare, name, size, at, seen_at, sender,
-                                        album, handle, handle_of)
-        SELECT $1, w.*, CASE WHEN w.handle IS NOT NULL THEN $14::bigint END
+                                        album, handle, protected, handle_of)
+        SELECT $1, w.*, CASE WHEN w.handle IS NOT NULL THEN $15::bigint END
         FROM unnest($2::bigint[], $3::bigint[], $4::bigint[], $5::integer[], $6::boolean[], $7::text[], $8::bigint[],
-                    $9::timestamptz[], $10::timestamptz[], $11::text[], $12::bigint[], $13::text[])
-            AS w (archive, message, file, number, spare, name, size, at, seen_at, sender, album, handle)
+                    $9::timestamptz[], $10::timestamptz[], $11::text[], $12::bigint[], $13::text[], $14::boolean[])
+            AS w (archive, message, file, number, spare, name, size, at, seen_at, sender, album, handle, protected)
         ON CONFLICT (archive, message, file) DO UPDATE
         SET number = excluded.number, spare = excluded.spare, handle = coalesce(excluded.handle, p.handle),
-            handle_of = coalesce(excluded.handle_of, p.handle_of)
+            handle_of = coalesce(excluded.handle_of, p.handle_of), protected = excluded.protected OR p.protected
+        RETURNING archive, spare OR xmax <> 0 AS spare  -- xmax is set on a row that was there before
         """,
         key, [archive for archive, _, _, _ in rows],
         [part.message for _, _, part, _ in rows], [part.file for _, _, part, _ in rows],
@@ -136,8 +143,21 @@ async def _save_parts(connection: Connection, key: int, kept: Sequence[KeptSet],
         [part.at for _, _, part, _ in rows], [part.seen_at for _, _, part, _ in rows],
         [part.sender.replace("\x00", "") for _, _, part, _ in rows], [part.album for _, _, part, _ in rows],
         [by_file.get((part.message, part.file)) for _, _, part, _ in rows],
+        [part.message in protected for _, _, part, _ in rows],
         handles.account if handles else None,
     )  # fmt: skip
+    await _forget_reading(connection, {row["archive"] for row in (*gone, *come) if not row["spare"]})
+
+
+async def _forget_reading(connection: Connection, archives: Collection[int]) -> None:
+    """What was read of sets whose parts are others now says nothing any more; one that is filed stays as it was."""
+    await connection.execute(
+        """
+        UPDATE archives SET indexed_at = NULL, content = NULL
+        WHERE id = ANY($1) AND indexed_at IS NOT NULL AND state NOT IN ('working', 'filed', 'gone')
+        """,
+        list(archives),
+    )
 
 
 def _numbered(one: ArchiveSet) -> list[tuple[int, Part, bool]]:

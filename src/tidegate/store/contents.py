@@ -22,12 +22,18 @@ READING_FLAGS = ("encrypted", "damaged", "contents_cut", "not_listed")
 
 @dataclass(frozen=True, slots=True)
 class TakenPart:
-    """One file of a set in the order of its content; *handle* is None where this account has none."""
+    """One file of a set in the order of its content; *handle* is None where this account has none.
+
+    *sha256* is None until it was read. What is *protected* cannot be copied on the server.
+    """
 
     message: int
     file: int
     size: int
     handle: FileHandle | None
+    name: str = ""
+    protected: bool = False
+    sha256: bytes | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,12 +67,12 @@ class Row:
 
 
 async def put_back(connection: Connection, account: AccountId) -> int:
-    """Let the sets that an earlier owner of the account left in mid-work wait again; returns how many."""
+    """Let the sets whose reading an earlier owner of the account left off wait again; returns how many."""
     rows = await connection.fetch(
         """
         UPDATE archives a SET state = 'waiting'
         FROM channels c
-        WHERE c.id = a.channel AND c.reader = $1 AND a.state = 'working'
+        WHERE c.id = a.channel AND c.reader = $1 AND a.state = 'working' AND a.indexed_at IS NULL
         RETURNING a.id
         """,
         account,
@@ -92,8 +98,11 @@ async def take(connection: Connection, account: AccountId, kinds: Collection[Kin
         """,
         account, [kind.value for kind in kinds],
     )  # fmt: skip
-    if row is None:
-        return None
+    return None if row is None else await taken_of(connection, row, account)
+
+
+async def taken_of(connection: Connection, row: asyncpg.Record, account: AccountId) -> Taken:
+    """A set that was just taken, with its parts; *row* has id, name, kind, its channel's number and delivered_too."""
     kind = Kind(row["kind"])
     return Taken(
         archive=row["id"],
@@ -109,13 +118,14 @@ async def take(connection: Connection, account: AccountId, kinds: Collection[Kin
 async def _parts(connection: Connection, archive: int, kind: Kind, account: AccountId) -> list[TakenPart]:
     rows = await connection.fetch(
         """
-        SELECT number, message, file, size, CASE WHEN handle_of = $2 THEN handle END AS handle
+        SELECT number, message, file, size, CASE WHEN handle_of = $2 THEN handle END AS handle, name, protected, sha256
         FROM archive_parts WHERE archive = $1 AND NOT spare
         """,
         archive, account,
     )  # fmt: skip
     ordered = sorted(rows, key=lambda row: position(kind, row["number"]))
-    return [TakenPart(row["message"], row["file"], row["size"], row["handle"]) for row in ordered]
+    names = ("message", "file", "size", "handle", "name", "protected", "sha256")
+    return [TakenPart(**{name: row[name] for name in names}) for row in ordered]
 
 
 async def _earlier(connection: Connection, archive: int) -> Failure | None:
@@ -149,7 +159,7 @@ async def keep(connection: Connection, taken: Taken, files: Sequence[Row], flags
     row = await connection.fetchrow(
         """
         UPDATE archives
-        SET state = $2, indexed_at = clock_now(),
+        SET state = $2, indexed_at = clock_now(), filed_at = CASE $2 WHEN 'filed' THEN clock_now() END,
             flags = ARRAY(SELECT flag FROM unnest(flags) AS flag WHERE flag <> ALL($3)) || $4::text[]
         WHERE id = $1 AND state = 'working'
         RETURNING flags

@@ -25,6 +25,13 @@ _ALIVE = f"""
       AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
 """
 
+SERVED = f"""
+    SELECT served.id
+    FROM accounts served JOIN workers ON workers.number = served.owner
+    WHERE workers.ended_at IS NULL AND workers.number IN ({_ALIVE})
+"""
+"""The accounts that a living worker serves right now, for queries that ask about what is theirs."""
+
 
 @dataclass(frozen=True, slots=True)
 class Identity:
@@ -93,15 +100,7 @@ async def alive(connection: Connection) -> dict[WorkerNumber, int]:
 
 async def serves(connection: Connection, account: AccountId) -> bool:
     """Whether a living worker serves *account* right now."""
-    served: bool = await connection.fetchval(
-        f"""
-        SELECT EXISTS (
-            SELECT FROM accounts a JOIN workers w ON w.number = a.owner
-            WHERE a.id = $1 AND w.ended_at IS NULL AND w.number IN ({_ALIVE})
-        )
-        """,
-        account,
-    )
+    served: bool = await connection.fetchval(f"SELECT $1 IN ({SERVED})", account)
     return served
 
 

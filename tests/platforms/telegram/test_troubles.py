@@ -10,7 +10,7 @@ from telethon import errors
 
 from tidegate.errors import AskedToWait, Banned, ChannelGone, OutcomeUnknown, PlatformError, Refused, SignedOut
 from tidegate.platforms.telegram.troubles import AlreadySent, HeldElsewhere, trouble
-from tidegate.port import HandleExpired, UploadLost
+from tidegate.port import HandleExpired, MayNotPost, UploadLost
 from tidegate.words import Scope, ScopeKind
 
 METHOD = "messages.search"
@@ -61,7 +61,9 @@ def test_s44_a_flood_names_its_pause_and_what_waits(name: str, seconds: int, sco
         (500, "RANDOM_ID_DUPLICATE", AlreadySent),
         (303, "FILE_MIGRATE_4", HeldElsewhere),
         (400, "CHAT_FORWARDS_RESTRICTED", Refused),
-        (403, "CHAT_WRITE_FORBIDDEN", Refused),
+        (403, "CHAT_WRITE_FORBIDDEN", MayNotPost),
+        (400, "CHAT_ADMIN_REQUIRED", MayNotPost),
+        (400, "USER_BANNED_IN_CHANNEL", MayNotPost),
         (400, "INPUT_METHOD_INVALID", Refused),
         (500, "PERSISTENT_TIMESTAMP_OUTDATED", PlatformError),
         (500, "RPC_CALL_FAIL", PlatformError),

@@ -46,6 +46,7 @@ def chat(world: World, channel: Channel, viewer: Account) -> TLObject:
         return types.ChannelForbidden(
             channel.id, access, channel.title, broadcast=channel.broadcast, megagroup=not channel.broadcast
         )
+    writes = not channel.writers or viewer.id in channel.writers
     return types.Channel(
         channel.id,
         channel.title,
@@ -56,6 +57,8 @@ def chat(world: World, channel: Channel, viewer: Account) -> TLObject:
         forum=channel.forum,
         noforwards=channel.protected,
         access_hash=access,
+        admin_rights=types.ChatAdminRights(post_messages=True) if channel.broadcast and writes else None,
+        default_banned_rights=None if writes else types.ChatBannedRights(channel.date, send_messages=True),
     )
 
 

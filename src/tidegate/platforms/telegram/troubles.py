@@ -17,7 +17,7 @@ from tidegate.errors import (
     Refused,
     SignedOut,
 )
-from tidegate.port import HandleExpired, UploadLost
+from tidegate.port import HandleExpired, MayNotPost, UploadLost
 from tidegate.words import Scope, ScopeKind
 
 _UNNAMED_WAIT = timedelta(hours=1)
@@ -125,6 +125,17 @@ _TABLE: Sequence[tuple[tuple[Any, ...], Callable[[Any, str], PlatformError]]] = 
             errors.FilePartSizeChangedError,
         ),
         lambda problem, _: UploadLost(f"Telegram no longer has all parts of this file: {_said(problem)}."),
+    ),
+    (
+        (
+            errors.ChatWriteForbiddenError,
+            errors.ChatAdminRequiredError,
+            errors.ChatRestrictedError,
+            errors.ChatGuestSendForbiddenError,
+            errors.ChatSendMediaForbiddenError,
+            errors.UserBannedInChannelError,
+        ),
+        lambda problem, _: MayNotPost(f"The account may not post there: {_said(problem)}."),
     ),
     ((errors.RandomIdDuplicateError,), lambda *_: AlreadySent("Telegram has accepted this very message before.")),
     ((errors.FileMigrateError,), lambda problem, _: HeldElsewhere(problem.new_dc)),
