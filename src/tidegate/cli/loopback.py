@@ -15,8 +15,8 @@ import typer
 from tidegate.cli import shell
 
 if TYPE_CHECKING:
-    from tidegate.clock import Clock
-    from tidegate.loopback.telegram import TelegramServer, World
+    from tidegate.loopback.discord import DiscordServer
+    from tidegate.loopback.telegram import TelegramServer
 
 
 def loopback(
@@ -43,12 +43,14 @@ async def _loopback(port: int, latency: timedelta, world: Path | None, state: Pa
     from tidegate.web import listen, serve_web
 
     with listen("127.0.0.1", port) as listener:
-        async with _telegram(latency, world, state) as telegram:
+        async with _platforms(latency, world, state) as (telegram, discord):
             platform = CountingPlatform(SystemClock(), latency=latency)
             address = await platform.start()
-            serving = asyncio.create_task(serve_web(make_control(platform, address, telegram), listener))
+            app = make_control(platform, address, telegram, discord)
+            serving = asyncio.create_task(serve_web(app, listener))
             control = "http://{}:{}".format(*listener.getsockname()[:2])
-            print(json.dumps({"control": control, "counting": address, "telegram": telegram.address}), flush=True)
+            ready = {"control": control, "counting": address, "telegram": telegram.address, "discord": discord.address}
+            print(json.dumps(ready), flush=True)
             async with shell.told_to_end() as end:
                 await end.wait()
             serving.cancel()
@@ -57,31 +59,44 @@ async def _loopback(port: int, latency: timedelta, world: Path | None, state: Pa
 
 
 @asynccontextmanager
-async def _telegram(latency: timedelta, world: Path | None, state: Path | None) -> AsyncIterator[TelegramServer]:
-    """The loopback Telegram, kept in *state* while it runs and once more when it ends."""
-    from tidegate.clock import SystemClock
-    from tidegate.loopback.telegram import TelegramServer
-    from tidegate.loopback.telegram.keeping import keep
+async def _platforms(
+    latency: timedelta, world: Path | None, state: Path | None
+) -> AsyncIterator[tuple[TelegramServer, DiscordServer]]:
+    """The platforms with a truth of their own, kept in *state* while they run and once more when they end."""
+    from tidegate.loopback.discord.keeping import kept as kept_discord
+    from tidegate.loopback.keeping import keep
+    from tidegate.loopback.telegram.keeping import kept as kept_telegram
 
-    clock = SystemClock()
-    held, port = _begin(world, state, clock)
-    server = TelegramServer(held, clock, latency=latency, port=port)
-    await server.start()
-    keeping = asyncio.create_task(keep(server, state)) if state is not None else None
+    telegram, discord = _begin(latency, world, state)
+    await telegram.start()
+    await discord.start()
+    platforms = (kept_telegram(telegram), kept_discord(discord))
+    keeping = asyncio.create_task(keep(state, platforms)) if state is not None else None
     try:
-        yield server
+        yield telegram, discord
     finally:
         if keeping is not None:
             keeping.cancel()
             await asyncio.wait([keeping])
-        await server.close()
+        await telegram.close()
+        await discord.close()
 
 
-def _begin(world: Path | None, state: Path | None, clock: Clock) -> tuple[World, int]:
-    """The world that was kept, else the one that was given, else the small one; and the port it had, or 0."""
-    from tidegate.loopback.telegram.keeping import load
-    from tidegate.loopback.telegram.making import SMALL_WORLD, make_world, read_world
+def _begin(latency: timedelta, world: Path | None, state: Path | None) -> tuple[TelegramServer, DiscordServer]:
+    """The worlds that were kept, on the ports they had; else those that were given, else the small one."""
+    from tidegate.clock import SystemClock
+    from tidegate.loopback.discord import DiscordServer
+    from tidegate.loopback.discord.making import make_world as make_discord
+    from tidegate.loopback.telegram import TelegramServer
+    from tidegate.loopback.telegram.making import make_world as make_telegram
+    from tidegate.loopback.worlds import SMALL_WORLD, load_worlds, read_world
 
+    clock = SystemClock()
     if state is not None and state.exists():
-        return load(state, clock)
-    return make_world(read_world(world) if world else SMALL_WORLD, clock), 0
+        (first, telegram_port), (second, discord_port) = load_worlds(state, clock)
+    else:
+        spec = read_world(world) if world else SMALL_WORLD
+        first, telegram_port = make_telegram(spec, clock), 0
+        second, discord_port = make_discord(spec.discord, clock, seed=spec.seed), 0
+    telegram = TelegramServer(first, clock, latency=latency, port=telegram_port)
+    return telegram, DiscordServer(second, clock, latency=latency, port=discord_port)

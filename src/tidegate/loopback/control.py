@@ -8,21 +8,33 @@ import urllib.error
 import urllib.request
 from collections import Counter
 from dataclasses import asdict
-from typing import Any
+from typing import Annotated, Any
 
-from fastapi import FastAPI, Request
+from fastapi import APIRouter, FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, Response
+from pydantic import Field
 
 from tidegate.errors import BadInput
 from tidegate.loopback.counting import CountingPlatform
+from tidegate.loopback.discord import DiscordServer
+from tidegate.loopback.discord import changing as discord_changing
+from tidegate.loopback.discord import record as discord_record
+from tidegate.loopback.discord.control import discord_control, names
+from tidegate.loopback.discord.making import make_world as make_discord
+from tidegate.loopback.discord.schema import FaultSpec as DiscordFaultSpec
 from tidegate.loopback.telegram import TelegramServer
+from tidegate.loopback.telegram import changing as telegram_changing
 from tidegate.loopback.telegram.control import telegram_control
-from tidegate.loopback.telegram.making import what_is_wrong
+from tidegate.loopback.telegram.making import make_world as make_telegram
 from tidegate.loopback.telegram.record import as_json, sessions_as_json
+from tidegate.loopback.telegram.schema import FaultSpec as TelegramFaultSpec
+from tidegate.loopback.worlds import WorldSpec, what_is_wrong
+
+FaultSpec = Annotated[TelegramFaultSpec | DiscordFaultSpec, Field(discriminator="platform")]
 
 
-def make_control(platform: CountingPlatform, address: str, telegram: TelegramServer) -> FastAPI:
+def make_control(platform: CountingPlatform, address: str, telegram: TelegramServer, discord: DiscordServer) -> FastAPI:
     """What demo and tests may ask the loopback process: where to connect, what it saw, and to change its world."""
     app = FastAPI(title="Tidegate loopback", docs_url=None, redoc_url=None, openapi_url=None)
     app.add_exception_handler(BadInput, _refuse)
@@ -30,41 +42,95 @@ def make_control(platform: CountingPlatform, address: str, telegram: TelegramSer
 
     @app.get("/")
     async def where() -> dict[str, str]:
-        return {"counting": address, "telegram": telegram.address}
+        return {"counting": address, "telegram": telegram.address, "discord": discord.address}
 
-    @app.get("/calls")
-    async def calls(by: str = "") -> Any:
-        if by == "method":
-            return Counter(call.method for call in platform.record.calls) + telegram.world.record.by_method()
-        counted = [{"platform": "counting", **asdict(call)} for call in platform.record.calls]
-        return counted + as_json(telegram.world.record.calls)
-
-    @app.delete("/calls")
-    async def forget() -> dict[str, bool]:
-        platform.record.calls.clear()
-        telegram.world.record.calls.clear()
-        return {"forgotten": True}
-
-    @app.get("/sends")
-    async def sends() -> Any:
-        counted = [{"platform": "counting", **asdict(sent)} for sent in platform.record.sends]
-        return counted + as_json(telegram.world.record.sends)
-
-    @app.get("/uploads")
-    async def uploads() -> Any:
-        return as_json(telegram.world.record.uploads)
-
-    @app.get("/sessions")
-    async def sessions() -> Any:
-        counted = [{"platform": "counting", **asdict(session)} for session in platform.record.sessions]
-        return counted + sessions_as_json(telegram.world.record.sessions)
+    @app.put("/world")
+    async def replace(spec: WorldSpec) -> dict[str, Any]:
+        worlds = make_telegram(spec, telegram.clock), make_discord(spec.discord, discord.clock, seed=spec.seed)
+        telegram.replace_world(worlds[0])
+        discord.replace_world(worlds[1])
+        channels = {channel.title: channel.id for channel in telegram.world.channels.values()}
+        return {"channels": channels, "discord": names(discord.world)}
 
     @app.get("/stale")
     async def stale() -> dict[str, int]:
         return {"calls": len(platform.record.calls), "stale": len(platform.record.stale_calls())}
 
+    app.include_router(_record(platform, telegram, discord))
+    app.include_router(_faults(telegram, discord))
     app.include_router(telegram_control(telegram))
+    app.include_router(discord_control(discord))
     return app
+
+
+def _record(platform: CountingPlatform, telegram: TelegramServer, discord: DiscordServer) -> APIRouter:
+    """What the platforms saw."""
+    router = APIRouter()
+
+    @router.get("/calls")
+    async def calls(by: str = "") -> Any:
+        records = telegram.world.record, discord.world.record
+        if by == "method":
+            counted = Counter(call.method for call in platform.record.calls)
+            return counted + records[0].by_method() + records[1].by_method()
+        held = [{"platform": "counting", **asdict(call)} for call in platform.record.calls]
+        return held + as_json(records[0].calls) + discord_record.as_json(records[1].calls)
+
+    @router.delete("/calls")
+    async def forget() -> dict[str, bool]:
+        for record in (platform.record, telegram.world.record, discord.world.record):
+            record.calls.clear()
+        return {"forgotten": True}
+
+    @router.get("/sends")
+    async def sends() -> Any:
+        counted = [{"platform": "counting", **asdict(sent)} for sent in platform.record.sends]
+        return counted + as_json(telegram.world.record.sends) + discord_record.as_json(discord.world.record.sends)
+
+    @router.get("/uploads")
+    async def uploads() -> Any:
+        return as_json(telegram.world.record.uploads) + discord_record.as_json(discord.world.record.uploads)
+
+    @router.get("/sessions")
+    async def sessions() -> Any:
+        counted = [{"platform": "counting", **asdict(session)} for session in platform.record.sessions]
+        connected = discord_record.as_json(discord.world.record.connections)
+        return counted + sessions_as_json(telegram.world.record.sessions) + connected
+
+    @router.get("/unknown")
+    async def unknown() -> list[str]:
+        return telegram.world.record.unknown + discord.world.record.unknown
+
+    return router
+
+
+def _faults(telegram: TelegramServer, discord: DiscordServer) -> APIRouter:
+    """What goes wrong next."""
+    router = APIRouter()
+
+    def waiting() -> list[dict[str, Any]]:
+        held = (("telegram", telegram.world.faults.waiting), ("discord", discord.world.faults.waiting))
+        return [{"platform": name, **asdict(fault)} for name, faults in held for fault in faults]
+
+    @router.post("/faults")
+    async def add(spec: FaultSpec) -> dict[str, int]:
+        if isinstance(spec, TelegramFaultSpec):
+            telegram_changing.add_fault(telegram.world, spec)
+        else:
+            discord_changing.add_fault(discord.world, spec)
+        return {"waiting": len(waiting())}
+
+    @router.get("/faults")
+    async def listed() -> list[dict[str, Any]]:
+        return waiting()
+
+    @router.delete("/faults")
+    async def clear() -> dict[str, int]:
+        telegram.world.faults.clear()
+        discord.world.faults.clear()
+        return {"waiting": 0}
+
+    return router
 
 
 async def _refuse(_request: Request, refusal: Exception) -> Response:

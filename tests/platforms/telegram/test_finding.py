@@ -13,6 +13,8 @@ from tidegate.clock import SystemClock
 from tidegate.errors import PlatformError
 from tidegate.loopback.control import make_control
 from tidegate.loopback.counting import CountingPlatform
+from tidegate.loopback.discord import DiscordServer
+from tidegate.loopback.discord import World as DiscordWorld
 from tidegate.loopback.telegram import TelegramServer
 from tidegate.platforms.telegram import sign_in
 from tidegate.platforms.telegram.opening import ask_control
@@ -23,7 +25,8 @@ from tidegate.web import listen, serve_web
 async def control(telegram: TelegramServer) -> AsyncIterator[str]:
     """A control address that answers."""
     with listen("127.0.0.1", 0) as listener:
-        app = make_control(CountingPlatform(SystemClock()), "127.0.0.1:1", telegram)
+        discord = DiscordServer(DiscordWorld(SystemClock()), SystemClock())
+        app = make_control(CountingPlatform(SystemClock()), "127.0.0.1:1", telegram, discord)
         serving = asyncio.create_task(serve_web(app, listener))
         yield "http://{}:{}".format(*listener.getsockname()[:2])
         serving.cancel()

@@ -92,7 +92,10 @@ def _guild(world: World, news: News, bot: Bot) -> Shape:
     assert news.guild is not None
     match news.name:
         case "GUILD_CREATE":
-            return shapes.guild_create(world, news.guild, bot)
+            shape = shapes.guild_create(world, news.guild, bot)
+            if news.only:  # the bot was added just now: only a guild that came back says that it is there again
+                del shape["unavailable"]
+            return shape
         case "GUILD_UPDATE":
             return shapes.guild(news.guild)
         case "GUILD_DELETE":

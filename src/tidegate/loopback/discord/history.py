@@ -6,10 +6,12 @@ What a world was made with is computed when somebody looks, so a channel of a mi
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
+
+from pydantic import ConfigDict
 
 from tidegate.loopback.discord.snowflakes import LOW_BITS, moment_of, snowflake
 
@@ -24,6 +26,7 @@ _MILLISECOND = timedelta(milliseconds=1)
 class Attachment:
     """A file that belongs to a message."""
 
+    __pydantic_config__ = ConfigDict(ser_json_bytes="base64", val_json_bytes="base64")  # how its bytes are kept
     id: int
     name: str
     content: bytes
@@ -59,7 +62,7 @@ class Made:
     every: timedelta
     low: int
     title: str
-    authors: Sequence[int]
+    authors: tuple[int, ...]
 
     def id_at(self, place: int) -> int:
         begins = snowflake(self.ends - self.every * self.count) >> LOW_BITS
@@ -77,14 +80,14 @@ class Made:
         return Message(self.id_at(place), author, f"Message {place + 1} of {self.title}: {' '.join(words)}")
 
 
+@dataclass(slots=True)
 class History:
     """All messages of a channel by id: those it was made with, and what people did since."""
 
-    def __init__(self, made: Made | None = None) -> None:
-        self.made = made
-        self.gone: set[int] = set()  # made messages that were deleted
-        self.posted: list[int] = []  # ids of messages that came later, oldest first
-        self.held: dict[int, Message] = {}  # those that came later, and made ones that changed
+    made: Made | None = None
+    gone: set[int] = field(default_factory=set)  # made messages that were deleted
+    posted: list[int] = field(default_factory=list)  # ids of messages that came later, oldest first
+    held: dict[int, Message] = field(default_factory=dict)  # those that came later, and made ones that changed
 
     def __len__(self) -> int:
         return self._made - len(self.gone) + len(self.posted)

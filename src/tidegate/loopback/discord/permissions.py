@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import IntFlag
+from functools import reduce
+from operator import or_
 
 
 class Permission(IntFlag):
@@ -26,7 +28,7 @@ class Permission(IntFlag):
     SEND_MESSAGES_IN_THREADS = 1 << 38
 
 
-EVERYTHING = ~Permission(0)
+EVERYTHING = reduce(or_, Permission)
 USUAL = EVERYTHING & ~(Permission.ADMINISTRATOR | Permission.MANAGE_CHANNELS | Permission.MANAGE_MESSAGES)
 """What everyone may do in a guild that says nothing else, managing threads included: permissions are complete."""
 

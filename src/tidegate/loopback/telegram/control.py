@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import Any
 
 from fastapi import APIRouter
@@ -11,8 +10,7 @@ from tidegate.errors import BadInput
 from tidegate.loopback.telegram import changing
 from tidegate.loopback.telegram.channels import Channel, Message, topic_of
 from tidegate.loopback.telegram.content import File
-from tidegate.loopback.telegram.making import make_world
-from tidegate.loopback.telegram.schema import ChangeSpec, DeleteSpec, EditSpec, FaultSpec, PostSpec, WorldSpec
+from tidegate.loopback.telegram.schema import ChangeSpec, DeleteSpec, EditSpec, PostSpec
 from tidegate.loopback.telegram.server import TelegramServer
 
 _HASHED_UP_TO = 64 << 20
@@ -21,11 +19,6 @@ _HASHED_UP_TO = 64 << 20
 def telegram_control(server: TelegramServer) -> APIRouter:
     """Everything that can be asked about this Telegram, and done to it."""
     router = APIRouter()
-
-    @router.put("/world")
-    async def replace(spec: WorldSpec) -> dict[str, Any]:
-        server.replace_world(make_world(spec, server.clock))
-        return {"channels": {channel.title: channel.id for channel in server.world.channels.values()}}
 
     @router.post("/telegram/post")
     async def post(spec: PostSpec) -> dict[str, list[int]]:
@@ -45,20 +38,6 @@ def telegram_control(server: TelegramServer) -> APIRouter:
         if spec.disconnect:
             server.disconnect_all()
         return told
-
-    @router.post("/faults")
-    async def add_fault(spec: FaultSpec) -> dict[str, int]:
-        changing.add_fault(server.world, spec)
-        return {"waiting": len(server.world.faults.waiting)}
-
-    @router.get("/faults")
-    async def faults() -> list[dict[str, Any]]:
-        return [asdict(fault) for fault in server.world.faults.waiting]
-
-    @router.delete("/faults")
-    async def clear_faults() -> dict[str, int]:
-        server.world.faults.clear()
-        return {"waiting": 0}
 
     _add_questions(router, server)
     return router
@@ -80,10 +59,6 @@ def _add_questions(router: APIRouter, server: TelegramServer) -> None:
     async def truth(channel: str) -> list[dict[str, Any]]:
         held = server.world.channel(channel)
         return [_shown(held, message) for message in held.messages.values()]
-
-    @router.get("/unknown")
-    async def unknown() -> list[str]:
-        return server.world.record.unknown
 
 
 def _shown(channel: Channel, message: Message) -> dict[str, Any]:

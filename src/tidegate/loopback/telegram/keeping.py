@@ -1,4 +1,4 @@
-"""Keeps a world in a file, so that the platform's truth survives a restart of its process.
+"""A Telegram as plain values and back, so that its truth can be kept.
 
 Sign-ins, messages, files and the record are kept; faults, connections and parts of unfinished uploads are not.
 """
@@ -8,51 +8,31 @@ from __future__ import annotations
 import json
 from base64 import b64decode, b64encode
 from dataclasses import asdict, fields, replace
-from datetime import datetime, timedelta
-from pathlib import Path
+from datetime import datetime
 from typing import Any
 
-from tidegate.clock import Clock, SystemClock
-from tidegate.errors import BadInput
+from tidegate.clock import Clock
+from tidegate.loopback.keeping import Kept
 from tidegate.loopback.telegram.channels import Action, ActionKind, Channel, Event, EventKind, Message, Topic
 from tidegate.loopback.telegram.content import File, FileKind
 from tidegate.loopback.telegram.record import Call, Record, Sent, Upload
 from tidegate.loopback.telegram.server import TelegramServer
 from tidegate.loopback.telegram.world import Account, Limits, SignIn, World
 
-_FORM = 1
-_EVERY = timedelta(seconds=1)
+
+def kept(server: TelegramServer) -> Kept:
+    """How this platform is kept in the file."""
+    return Kept("telegram", lambda: (server.world, server.world.revision), lambda: to_plain(server.world, server.port))
 
 
-def save(world: World, path: Path, *, port: int) -> None:
-    """Write the world whole, or not at all: a reader never sees half of it."""
-    unfinished = path.with_name(f"{path.name}.unfinished")
-    unfinished.write_text(json.dumps({"form": _FORM, "port": port, **_world_out(world)}, default=_plain))
-    unfinished.replace(path)
+def to_plain(world: World, port: int) -> dict[str, Any]:
+    plain: dict[str, Any] = json.loads(json.dumps({"port": port, **_world_out(world)}, default=_plain))
+    return plain
 
 
-def load(path: Path, clock: Clock) -> tuple[World, int]:
-    """The world a file keeps, and the port its platform listened on; BadInput when it keeps none."""
-    try:
-        held = json.loads(path.read_text())
-        if held["form"] != _FORM:
-            raise BadInput(f"{path} was written by another release; remove it to begin with a new world.")
-        return _world_in(held, clock), held["port"]
-    except (OSError, ValueError, KeyError, TypeError) as problem:
-        raise BadInput(f"{path} keeps no loopback world; remove it to begin with a new one.") from problem
-
-
-async def keep(server: TelegramServer, path: Path) -> None:
-    """Save what changed, about once a second, until cancelled; then once more."""
-    saved: tuple[World, int] | None = None
-    try:
-        while True:
-            await SystemClock().sleep(_EVERY)
-            if (server.world, server.world.revision) != saved:
-                saved = (server.world, server.world.revision)
-                save(server.world, path, port=server.port)
-    finally:
-        save(server.world, path, port=server.port)
+def from_plain(held: dict[str, Any], clock: Clock) -> tuple[World, int]:
+    """The world that was kept, and the port its platform listened on; KeyError or its like when it is none."""
+    return _world_in(held, clock), held["port"]
 
 
 def _plain(value: Any) -> Any:

@@ -4,11 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from random import Random
-from typing import Any
-
-from pydantic import ValidationError
 
 from tidegate.clock import Clock
 from tidegate.errors import BadInput
@@ -47,21 +43,6 @@ def make_world(spec: WorldSpec, clock: Clock) -> World:
     for channel in spec.telegram.channels:
         _make_channel(world, channel, dice)
     return world
-
-
-def read_world(path: Path) -> WorldSpec:
-    """The world a file describes, as ``PUT /world`` takes it; BadInput when it cannot be read."""
-    try:
-        return WorldSpec.model_validate_json(path.read_text())
-    except OSError as problem:
-        raise BadInput(f"{path} cannot be read: {problem.strerror}.") from problem
-    except ValidationError as problem:
-        raise BadInput(f"{path} describes no world ({what_is_wrong(problem.errors())}).") from problem
-
-
-def what_is_wrong(mistakes: Sequence[Any]) -> str:
-    """The mistakes a validation found, each with its place."""
-    return "; ".join(f"{'.'.join(str(part) for part in mistake['loc'])}: {mistake['msg']}" for mistake in mistakes)
 
 
 def make_file(world: World, spec: FileSpec) -> File:

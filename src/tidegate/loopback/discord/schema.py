@@ -1,0 +1,228 @@
+"""What the control address is told about the Discord of a world; docs/loopback.md shows each with an example."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+from pydantic import Base64Bytes, BaseModel, ConfigDict, Field, model_validator
+
+from tidegate.loopback.faults import FaultKind
+
+Name = int | str
+Count = Annotated[int, Field(ge=0, le=1_000_000)]
+Seconds = Annotated[float, Field(gt=0)]
+Intent = Literal["message_content", "guild_members", "guild_presences"]
+Kind = Literal["text", "news", "voice", "stage", "category", "forum", "media"]
+Right = Literal[
+    "ADMINISTRATOR",
+    "MANAGE_CHANNELS",
+    "ADD_REACTIONS",
+    "VIEW_CHANNEL",
+    "SEND_MESSAGES",
+    "MANAGE_MESSAGES",
+    "EMBED_LINKS",
+    "ATTACH_FILES",
+    "READ_MESSAGE_HISTORY",
+    "CONNECT",
+    "MANAGE_THREADS",
+    "CREATE_PUBLIC_THREADS",
+    "CREATE_PRIVATE_THREADS",
+    "SEND_MESSAGES_IN_THREADS",
+]
+
+
+class _Strict(BaseModel):
+    """A misspelt field is refused: silence about it would make a test pass for the wrong reason."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class BotSpec(_Strict):
+    """An account; *intents* are the privileged ones a person has switched on for it."""
+
+    name: str = "Tidebot"
+    intents: list[Intent] = ["message_content", "guild_members", "guild_presences"]
+
+
+class RoleSpec(_Strict):
+    name: str
+    permissions: list[Right] = []
+
+
+class OverwriteSpec(_Strict):
+    """What a channel changes for a role or for one bot; for everyone when neither is named."""
+
+    role: str | None = None
+    bot: str | None = None
+    allow: list[Right] = []
+    deny: list[Right] = []
+
+
+class ThreadSpec(_Strict):
+    """A thread the world is made with; *joined* are the bots that are members of a private one."""
+
+    name: str
+    messages: Count = 0
+    private: bool = False
+    archived: bool = False
+    archived_at: datetime | None = None
+    locked: bool = False
+    joined: list[str] = []
+    every_s: Seconds = 60
+
+
+class ChannelSpec(_Strict):
+    """A channel; a number of *threads* makes so many with a message each."""
+
+    name: str
+    kind: Kind = "text"
+    category: str | None = None
+    topic: str = ""
+    messages: Count = 0
+    every_s: Seconds = 60
+    threads: Count | list[ThreadSpec] = 0
+    overwrites: list[OverwriteSpec] = []
+
+
+class GuildSpec(_Strict):
+    """A guild; a number of *channels* makes so many, with *messages* in each and *threads* spread over them."""
+
+    name: str
+    channels: Count | list[ChannelSpec] = 0
+    messages: Count = 0
+    threads: Count = 0
+    roles: list[RoleSpec] = []
+    permissions: list[Right] | None = None
+    bots: list[str] | None = None
+    bot_roles: dict[str, list[str]] = {}
+
+    @model_validator(mode="after")
+    def _numbers_go_with_a_number(self) -> GuildSpec:
+        if isinstance(self.channels, list) and (self.messages or self.threads):
+            raise ValueError(
+                f'the channels of "{self.name}" are listed, so messages and threads belong to each of them'
+            )
+        return self
+
+
+class LimitsSpec(_Strict):
+    """Rate limits and spans; see ``Limits``."""
+
+    scale: Annotated[float, Field(ge=0)] | None = None
+    routes: dict[str, tuple[int, float]] | None = None
+    global_per_s: Annotated[int, Field(ge=1)] | None = None
+    invalid: Annotated[int, Field(ge=1)] | None = None
+    nonce_s: Annotated[float, Field(ge=0)] | None = None
+    resume_s: Annotated[float, Field(ge=0)] | None = None
+    heartbeat_ms: Annotated[int, Field(ge=10)] | None = None
+
+
+class DiscordSpec(_Strict):
+    bots: list[BotSpec] = [BotSpec()]
+    guilds: list[GuildSpec] = []
+    limits: LimitsSpec = LimitsSpec()
+
+
+class FileSpec(_Strict):
+    """A file: exact bytes, or a size whose bytes are computed."""
+
+    name: str
+    size: Annotated[int, Field(ge=0, le=25 << 20)] | None = None
+    base64: Base64Bytes | None = None
+
+    @model_validator(mode="after")
+    def _one_of_two(self) -> FileSpec:
+        if (self.size is None) == (self.base64 is None):
+            raise ValueError(f'the file "{self.name}" needs exactly one of size and base64')
+        return self
+
+
+class PostSpec(_Strict):
+    """Somebody writes *count* messages, each with the files; *fields* are further ones as Discord spells them."""
+
+    channel: Name
+    topic: Name | None = None
+    count: Annotated[int, Field(ge=1, le=100_000)] = 1
+    text: str = ""
+    author: str = ""
+    files: list[FileSpec] = []
+    reply_to: int = 0
+    kind: Annotated[int, Field(ge=0)] = 0
+    fields: dict[str, Any] = {}
+
+
+class EditSpec(_Strict):
+    """A new text, or *fields* alone, which leave no mark of an edit."""
+
+    channel: Name
+    id: int
+    text: str | None = None
+    fields: dict[str, Any] = {}
+
+
+class DeleteSpec(_Strict):
+    """Several ids are one bulk deletion unless *bulk* is false."""
+
+    channel: Name
+    ids: Annotated[list[int], Field(min_length=1)]
+    bulk: bool | None = None
+
+
+class NewThreadSpec(_Strict):
+    name: str
+    text: str = ""
+    author: str = ""
+    message: int = 0
+    private: bool = False
+
+
+class NewChannelSpec(_Strict):
+    name: str
+    kind: Kind = "text"
+
+
+class ChangeSpec(_Strict):
+    """The world changes; every field that is given is done, in this order."""
+
+    channel: Name | None = None
+    name: str | None = None
+    topic: str | None = None
+    overwrites: list[OverwriteSpec] | None = None
+    archived: bool | None = None
+    locked: bool | None = None
+    joined: str | None = None
+    new_thread: NewThreadSpec | None = None
+    message: int | None = None
+    user: str = ""
+    reaction_added: str | None = None
+    reaction_removed: str | None = None
+    reactions_cleared: Literal[True] | None = None
+    deleted: Literal[True] | None = None
+    guild: Name | None = None
+    guild_name: str | None = None
+    new_channel: NewChannelSpec | None = None
+    role: str | None = None
+    permissions: list[Right] | None = None
+    unavailable: bool | None = None
+    bot: str | None = None
+    in_guild: bool | None = None
+    bot_roles: list[str] | None = None
+    timed_out_s: Annotated[float, Field(ge=0)] | None = None
+    intents: list[Intent] | None = None
+    signed_out: Literal[True] | None = None
+    disconnect: Literal[True] | Annotated[int, Field(ge=1000, le=4999)] | None = None
+    reconnect: Literal[True] | None = None
+    invalidate_sessions: Literal[True, "resumable"] | None = None
+    limits: LimitsSpec | None = None
+
+
+class FaultSpec(_Strict):
+    platform: Literal["discord"]
+    kind: FaultKind
+    method: str = ""
+    count: Annotated[int, Field(ge=1)] = 1
+    seconds: Annotated[float, Field(ge=0)] = 0
+    code: int | str = ""
+    account: str = ""
+    channel: Name | None = None

@@ -1,0 +1,63 @@
+"""Keeps the platforms' worlds in one file, so that their truth survives a restart of the process."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+from tidegate.clock import SystemClock
+from tidegate.errors import BadInput
+
+_FORM = 2
+_EVERY = timedelta(seconds=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """One platform in the file: its name there, what differs when it has changed, and its world as plain values."""
+
+    name: str
+    version: Callable[[], object]
+    plain: Callable[[], dict[str, Any]]
+
+
+def save(path: Path, platforms: Sequence[Kept]) -> None:
+    """Write the worlds whole, or not at all: a reader never sees half of them."""
+    unfinished = path.with_name(f"{path.name}.unfinished")
+    held: dict[str, Any] = {platform.name: platform.plain() for platform in platforms}
+    unfinished.write_text(json.dumps({"form": _FORM, **held}))
+    unfinished.replace(path)
+
+
+def load(path: Path) -> dict[str, Any]:
+    """What a file keeps, by platform; BadInput when it keeps nothing."""
+    try:
+        held = json.loads(path.read_text())
+        form = held["form"]
+    except (OSError, ValueError, KeyError, TypeError) as problem:
+        raise keeps_nothing(path) from problem
+    if form != _FORM:
+        raise BadInput(f"{path} was written by another release; remove it to begin with a new world.")
+    return dict(held)
+
+
+def keeps_nothing(path: Path) -> BadInput:
+    return BadInput(f"{path} keeps no loopback world; remove it to begin with a new one.")
+
+
+async def keep(path: Path, platforms: Sequence[Kept]) -> None:
+    """Save what changed, about once a second, until cancelled; then once more."""
+    saved: object = None
+    try:
+        while True:
+            await SystemClock().sleep(_EVERY)
+            versions = [platform.version() for platform in platforms]
+            if versions != saved:
+                saved = versions
+                save(path, platforms)
+    finally:
+        save(path, platforms)

@@ -1,0 +1,60 @@
+"""A whole world, all platforms together, as ``PUT /world`` and a file describe it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from tidegate.clock import Clock
+from tidegate.errors import BadInput
+from tidegate.loopback.discord import World as DiscordWorld
+from tidegate.loopback.discord import keeping as discord_keeping
+from tidegate.loopback.discord import making as discord_making
+from tidegate.loopback.discord.schema import DiscordSpec
+from tidegate.loopback.keeping import keeps_nothing, load
+from tidegate.loopback.telegram import World as TelegramWorld
+from tidegate.loopback.telegram import keeping as telegram_keeping
+from tidegate.loopback.telegram import making as telegram_making
+from tidegate.loopback.telegram.schema import WorldSpec as TelegramWorldSpec
+
+
+class WorldSpec(TelegramWorldSpec):
+    """A whole world; equal input gives an equal world."""
+
+    discord: DiscordSpec = DiscordSpec()
+
+
+SMALL_WORLD = WorldSpec(
+    seed=telegram_making.SMALL_WORLD.seed,
+    telegram=telegram_making.SMALL_WORLD.telegram,
+    discord=discord_making.SMALL_WORLD,
+)
+"""The world a loopback starts with when it is given none."""
+
+
+def read_world(path: Path) -> WorldSpec:
+    """The world a file describes, as ``PUT /world`` takes it; BadInput when it cannot be read."""
+    try:
+        return WorldSpec.model_validate_json(path.read_text())
+    except OSError as problem:
+        raise BadInput(f"{path} cannot be read: {problem.strerror}.") from problem
+    except ValidationError as problem:
+        raise BadInput(f"{path} describes no world ({what_is_wrong(problem.errors())}).") from problem
+
+
+def load_worlds(path: Path, clock: Clock) -> tuple[tuple[TelegramWorld, int], tuple[DiscordWorld, int]]:
+    """The worlds a file keeps, each with the port its platform had; BadInput when it keeps none."""
+    held = load(path)
+    try:
+        telegram = telegram_keeping.from_plain(held["telegram"], clock)
+        return telegram, discord_keeping.from_plain(held["discord"], clock)
+    except (ValueError, KeyError, TypeError) as problem:
+        raise keeps_nothing(path) from problem
+
+
+def what_is_wrong(mistakes: Sequence[Any]) -> str:
+    """The mistakes a validation found, each with its place."""
+    return "; ".join(f"{'.'.join(str(part) for part in mistake['loc'])}: {mistake['msg']}" for mistake in mistakes)
