@@ -139,7 +139,7 @@ def _done(request: Request, headers: Mapping[str, str]) -> Reply:
         told = METHODS[request.method](request)
     except Refusal as refusal:
         return _refuse(refusal, headers)
-    return Reply(204, headers, b"") if told is None else Reply(200, headers, _json(told))
+    return Reply(204, headers, b"", "text/html") if told is None else Reply(200, headers, _json(told))
 
 
 def _refuse(refusal: Refusal, headers: Mapping[str, str] | None = None) -> Reply:
