@@ -17,6 +17,9 @@ from tidegate.clock import SystemClock
 from tidegate.engine.asking import ask_owner
 from tidegate.errors import TidegateError
 from tidegate.loopback.control import make_control
+from tidegate.loopback.discord import DiscordServer
+from tidegate.loopback.discord.making import SMALL_WORLD as SMALL_DISCORD
+from tidegate.loopback.discord.making import make_world as make_discord
 from tidegate.loopback.telegram import TelegramServer
 from tidegate.loopback.telegram import World as TelegramWorld
 from tidegate.loopback.world import World
@@ -105,9 +108,11 @@ async def make_stage(
 ) -> AsyncIterator[Stage]:
     """Open a loopback Telegram and sign an account in to it; workers are ended with *world*."""
     server = TelegramServer(platform, platform.clock)
+    discord = DiscordServer(make_discord(SMALL_DISCORD, platform.clock), platform.clock)
     await server.start()
+    await discord.start()
     with listen("127.0.0.1", 0) as listener:
-        serving = asyncio.create_task(serve_web(make_control(world.platform, world.at, server), listener))
+        serving = asyncio.create_task(serve_web(make_control(world.platform, world.at, server, discord), listener))
         control = "http://{}:{}".format(*listener.getsockname()[:2])
         try:
             account = await _added(world, name, control)
@@ -118,6 +123,7 @@ async def make_stage(
             serving.cancel()
             await asyncio.wait([serving])
             await server.close()
+            await discord.close()
 
 
 async def _added(world: World, name: str, control: str) -> Account:
