@@ -221,7 +221,8 @@ class _Pass:
         log.info("Scanning channel", **self._named(place), verdict=verdict.value)
         try:
             if verdict is Verdict.FIRST and (place.forum or (head.channel is not None and head.channel.forum)):
-                await sync_topics(self._hand.lane, self._hand.database, place, cycle=self._hand.cycle)
+                most = self._hand.limits.pages_a_turn
+                await sync_topics(self._hand.lane, self._hand.database, place, cycle=self._hand.cycle, most=most)
             if place.by_topic:
                 topics = self._topics.get(place.key, [])
                 self._report.verdicts += await read_topics(scan, topics, change, self._takes_turn, self._settled)

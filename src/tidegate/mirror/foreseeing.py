@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from tidegate.mirror.cycle import CycleHabits
-from tidegate.rules.planning import Calls, SelectedTopic, foresee_channel, foresee_topics, gate_calls
+from tidegate.rules.planning import Calls, SelectedTopic, foresee_channel, foresee_gate, foresee_topics
+from tidegate.rules.retrying import FailureState, calls_to_retry, state_of
 from tidegate.rules.scanning import Verdict, decide_scan, takes_turn
-from tidegate.store import places
+from tidegate.store import failures, places
 from tidegate.store.database import Connection
 from tidegate.store.places import Memory, Place
 from tidegate.words import Account
@@ -42,10 +43,11 @@ async def foresee(connection: Connection, account: Account, habits: CycleHabits)
         decide_scan(place.memory, habits.scans, now=memory.now, turn=cycle + place.turn_offset)
         for place in memory.places
     )
-    return Plan(account.name, cycle, _calls(memory, cycle, habits), verdicts)
+    messages = await _messages_to_retry(connection, memory, habits)
+    return Plan(account.name, cycle, _calls(memory, cycle, habits, messages), verdicts)
 
 
-def _calls(memory: Memory, cycle: int, habits: CycleHabits) -> Calls:
+def _calls(memory: Memory, cycle: int, habits: CycleHabits, messages: Counter[int]) -> Calls:
     topics: dict[int, dict[int, SelectedTopic]] = {}
 
     def turn(place: Place) -> bool:
@@ -55,25 +57,37 @@ def _calls(memory: Memory, cycle: int, habits: CycleHabits) -> Calls:
         if not place.is_whole:
             topics.setdefault(place.key, {})[place.topic] = SelectedTopic(place.memory, its_turn=turn(place))
     whole = [place for place in memory.places if place.is_whole]
-    gated = gate_calls(sum(place.memory.readable for place in whole), habits.limits)
-    # A batch with a channel that is gone is asked again in halves, until that one is alone.
-    total = Calls(gated.at_least, gated.at_most + 2 * sum(place.memory.readable for place in whole))
+    total = foresee_gate(sum(place.memory.readable for place in whole), habits.limits)
     for place in whole:
         total += _channel(place, topics.get(place.key, {}), habits, its_turn=turn(place))
+        fetches = calls_to_retry(messages[place.key])
+        total += Calls(min(fetches, 1), fetches)  # what fails on the way is left for the next cycle
     return total
 
 
+async def _messages_to_retry(connection: Connection, memory: Memory, habits: CycleHabits) -> Counter[int]:
+    """How many messages the failures that are due have, by our numbers of their channels."""
+    due = {
+        one.archive: one.key
+        for one in memory.failed
+        if not one.in_hand and state_of(one.failure, habits.retries, memory.now) is FailureState.DUE
+    }
+    parts = await failures.messages_of(connection, list(due))
+    counted: Counter[int] = Counter()
+    for archive, key in due.items():
+        counted[key] += max(1, len(parts.get(archive, ())))
+    return counted
+
+
 def _channel(place: Place, topics: dict[int, SelectedTopic], habits: CycleHabits, *, its_turn: bool) -> Calls:
-    """A channel's calls. One lost on the way ends early, so only those before its first reading are certain."""
+    """What reading a channel takes. One lost on the way ends early, so only the first call is certain."""
     limits = habits.limits
     if not place.memory.readable:
         return Calls()
-    retries = -(-place.memory.failures_to_retry // 100)
     if place.by_topic:
         found = foresee_topics(topics, limits)
-        return Calls(min(found.at_least, 1), found.at_most + retries * limits.pages_a_turn + limits.pages_a_turn)
-    found = foresee_channel(place.memory, limits, its_turn=its_turn)
-    listing = limits.pages_a_turn if place.forum else 0  # titles of topics that are new
-    too_long = limits.pages_a_turn  # a difference that is refused as too long becomes a search
+    else:
+        found = foresee_channel(replace(place.memory, failures_to_retry=0), limits, its_turn=its_turn)
+    listing = limits.pages_a_turn if place.memory.last_scanned_at is None else 0  # it may be a forum by now
     history = habits.history.turn.most_pages if place.lacks_history else 0
-    return Calls(found.at_least, found.at_most + listing + too_long + history + retries * limits.pages_a_turn)
+    return Calls(min(found.at_least, 1), found.at_most + listing + history)

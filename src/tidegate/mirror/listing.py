@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 from tidegate.lanes import Lane
 from tidegate.port import Channel, Cursor, Topic
 from tidegate.store import accounts, channels, places
@@ -40,19 +42,23 @@ async def _keep(lane: Lane, database: Database, told: list[Channel]) -> None:
         await channels.see(connection, lane.account.platform, lane.account.id, told)
 
 
-async def sync_topics(lane: Lane, database: Database, forum: Kept | Place, *, cycle: int | None = None) -> int:
+async def sync_topics(
+    lane: Lane, database: Database, forum: Kept | Place, *, cycle: int | None = None, most: int | None = None
+) -> int:
     """List every topic of a forum, page by page to the empty one; returns how many there are.
 
-    The list moves while it is read, so a topic that comes twice is taken once.
+    The list moves while it is read, so a topic that comes twice is taken once. After *most* calls it is let be: the
+    topics left over are known when somebody writes in them.
     """
     seen: dict[int, Topic] = {}
     cursor: Cursor | None = None
-    while True:
+    for _ in itertools.count() if most is None else range(most):
         page = await lane.topics(forum.number, cursor, cycle=cycle)
         seen |= {topic.id: topic for topic in page.topics}
         async with database.transaction() as connection:
             await accounts.fence(connection, lane.claim())
             await places.name_topics(connection, forum.key, page.topics)
         if page.next is None:
-            return sum(not topic.gone for topic in seen.values())
+            break
         cursor = page.next
+    return sum(not topic.gone for topic in seen.values())

@@ -39,13 +39,21 @@ class Hand:
 
 @dataclass(slots=True)
 class Scan:
-    """One place being read. *head* is what was known of it before the first call."""
+    """One place being read. *head* is what was known of it before the first call, *spent* the calls since then."""
 
     hand: Hand
     place: Place
     head: Head
     verdict: Verdict
     tally: Tally
+    spent: int = 0
+
+    def spend(self) -> bool:
+        """Whether one more call fits into this place's turn, and if so count it."""
+        if self.spent >= self.hand.limits.pages_a_turn:
+            return False
+        self.spent += 1
+        return True
 
     # The changes since
 
@@ -55,12 +63,13 @@ class Scan:
         A platform that no longer tells each change leaves a gap, which is read by a search.
         """
         memory = self.place.memory
-        for _ in range(self.hand.limits.pages_a_turn):
+        while self.spend():
             assert memory.changes is not None
             lane = self.hand.lane
             answer = await lane.difference(self.place.channel, since=memory.changes, cycle=self.hand.cycle)
             if isinstance(answer, TooLong):
-                return await replace_head(self, answer.head).by_search(settled=True)
+                self.head = answer.head
+                return await self.by_search(settled=True)
             memory = await self._keep_difference(memory, answer.news, final=answer.final)
             if answer.final:
                 return True
@@ -93,9 +102,7 @@ class Scan:
         asked = next_page(known, head=top, start=start)
         if asked is None:
             await self._end_search(News(None), Span(start, top), settled=settled)
-        for _ in range(self.hand.limits.pages_a_turn):
-            if asked is None:
-                return True
+        while asked is not None and self.spend():
             news, ended = await self._search_page(asked)
             ids = [message.id for message in news.posted]
             top = max([top, *ids])
@@ -168,11 +175,6 @@ class Scan:
         await places.remember(connection, told)
 
 
-def replace_head(scan: Scan, head: Head) -> Scan:
-    """The same scan, starting from what the platform says now."""
-    return Scan(scan.hand, scan.place, head, scan.verdict, scan.tally)
-
-
 def _settled(span: Span | None, top: int) -> Span | None:
     """What of a stretch a search is sure to have known: nothing above *top*."""
     return Span(span.low, min(span.high, top)) if span is not None and span.low <= top else None
@@ -204,9 +206,11 @@ async def read_channel(scan: Scan, reading: Reading) -> bool:
 
 
 async def name_topics(scan: Scan) -> None:
-    """Ask what topics are called that no message has told the title of."""
+    """Ask what topics are called that no message has told the title of; beyond the turn, with their next message."""
     wanted = sorted(scan.tally.untitled)
     for start in range(0, len(wanted), IDS_A_CALL):
+        if not scan.spend():
+            return
         batch = wanted[start : start + IDS_A_CALL]
         told = await scan.hand.lane.topics_by_id(scan.place.channel, batch, cycle=scan.hand.cycle)
         async with scan.hand.database.transaction() as connection:

@@ -15,7 +15,8 @@ class CallLimits:
     """How much one call carries, and how far one turn goes.
 
     ``most_changes``: more missed events than this, and a search is cheaper than the difference. ``pages_a_turn``: the
-    most calls that reading one place makes in a cycle, those for the titles of new topics and for previews included.
+    most calls that reading one place makes in a cycle, those for the titles of new topics included; at least 2, for a
+    difference that is refused and the search that takes its place. Listing a forum's topics once has as many again.
     """
 
     gate_batch: int = 100
@@ -26,6 +27,8 @@ class CallLimits:
     def __post_init__(self) -> None:
         if min(self.gate_batch, self.heads_batch, self.most_changes, self.pages_a_turn) < 1:
             raise ValueError(f"call limits count from 1: {self}")
+        if self.pages_a_turn < 2:
+            raise ValueError(f"a turn has at least two calls: {self}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +54,16 @@ def gate_calls(channels: int, limits: CallLimits) -> Calls:
     """The gate's own calls for so many channels."""
     batches = -(-channels // limits.gate_batch)
     return Calls(batches, batches)
+
+
+def foresee_gate(channels: int, limits: CallLimits) -> Calls:
+    """What the gate may cost before it is asked.
+
+    A batch with a channel that is gone is asked again in halves until that one is alone, so a batch takes at most twice
+    as many calls as it has channels, less one.
+    """
+    batches = gate_calls(channels, limits).at_least
+    return Calls(batches, 2 * channels - batches)
 
 
 def plan_reading(
