@@ -17,6 +17,7 @@ from tidegate.engine.obeying import Handler
 from tidegate.engine.serving import Limits, Means, Work
 from tidegate.engine.worker import Worker
 from tidegate.lanes import ReadLimits, SendLimits
+from tidegate.platforms.discord import discord_opener
 from tidegate.platforms.telegram import Application, telegram_opener
 from tidegate.port import Opener
 from tidegate.rules.pacing import Allowance, Caps, Pace, WarmUp
@@ -122,6 +123,11 @@ def telegram_application(settings: Settings) -> Application | None:
 def telegram_opening(settings: Settings, clock: Clock) -> Opener:
     """How Telegram accounts are connected."""
     return telegram_opener(telegram_application(settings), clock)
+
+
+def discord_opening(settings: Settings, clock: Clock) -> Opener:
+    """How Discord bots are connected."""
+    return discord_opener(clock, live=settings.discord_live)
 
 
 def allowance_of(settings: Settings, platform: Platform, standing: Standing) -> Allowance:

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-from tidegate.app import House, run_worker, telegram_opening
+from tidegate.app import House, discord_opening, run_worker, telegram_opening
 from tidegate.clock import SystemClock
 from tidegate.engine.asking import ask_owner
 from tidegate.engine.evidence import this_host
 from tidegate.engine.obeying import Handler
 from tidegate.engine.serving import Serving, Work
-from tidegate.errors import BadInput, TidegateError
+from tidegate.errors import BadInput, Refused, TidegateError
 from tidegate.history_commands import history_handlers
 from tidegate.lanes import Lane
 from tidegate.mirror.cycle import CycleHabits
@@ -86,7 +86,7 @@ def filing_habits(settings: Settings, habits: CycleHabits) -> FilingHabits:
 async def trade_of(house: House, *, others: Trade | None = None, every: timedelta | None) -> Trade:
     """Mirror Telegram accounts, a cycle at the start and *every* so often (None: only on command).
 
-    Accounts of platforms that have no mirror yet are served as *others* say.
+    Discord accounts are connected and listen. Accounts of platforms without an adapter are served as *others* say.
     """
     clock = SystemClock()
     habits = habits_of(house.settings)
@@ -97,6 +97,8 @@ async def trade_of(house: House, *, others: Trade | None = None, every: timedelt
     async def work(lane: Lane) -> None:
         if lane.account.platform is Platform.TELEGRAM:
             await together(rounds.work(lane), filer.work(lane))
+        elif lane.account.platform is Platform.DISCORD:
+            await _listen(lane)
         elif others is not None:
             await others.work(lane)
 
@@ -110,9 +112,19 @@ async def trade_of(house: House, *, others: Trade | None = None, every: timedelt
     openers = {
         **(others.openers if others else {}),
         Platform.TELEGRAM: telegram_opening(house.settings, clock),
+        Platform.DISCORD: discord_opening(house.settings, clock),
     }
     about_histories = history_handlers(house.database, habits, rounds.lane)
     return Trade(openers, work, {"cycle": cycle, "sync": sync, **about_histories})
+
+
+async def _listen(lane: Lane) -> None:
+    """Stay connected and hear what happens, so that an account that is signed out is noticed at once."""
+    try:
+        while True:
+            await lane.hint()
+    except Refused:  # this one does not listen: nothing to do until the next change
+        return
 
 
 async def _ask_by_hand(database: Database, named: str) -> Any:

@@ -164,6 +164,10 @@ class Settings(BaseSettings):
 
     telegram_api_id: ApiId = setting(None, "Your application's api_id at Telegram, from my.telegram.org.")
     telegram_api_hash: Secret = setting(None, "Your application's api_hash at Telegram, from my.telegram.org.")
+    discord_live: Switch = setting(
+        True,  # noqa: FBT003 - a default, read beside its name
+        "Whether Discord accounts listen for what changes; off, every cycle asks instead, two calls a server.",
+    )
     cycle_every: Span = setting(timedelta(minutes=60), "How often an account's channels are gone over, plus jitter.")
     pages_a_turn: Count = setting(
         50, "The most calls that reading one channel or topic makes in a cycle; the next cycle goes on from there."

@@ -67,11 +67,11 @@ async def until(condition: Callable[[], bool]) -> None:
 
 async def test_an_account_is_added_served_paused_handed_over_and_removed(home: Path, control: str) -> None:
     """The first day of an operator, from an empty folder."""
-    added = tidegate("account", "add", "discord", "shop", "--loopback", control, home=home)
+    added = tidegate("account", "add", "whatsapp", "shop", "--loopback", control, home=home)
     assert added.returncode == 0, added.stderr
     row = accounts(home)[0]
     assert {"id", "name", "platform", "state", "next_action", "served_by", "pace", "paused_until"} <= set(row)
-    assert (row["served_by"], row["pace"]) == (None, "40 a minute")
+    assert (row["served_by"], row["pace"]) == (None, "12 a minute")
 
     async with running("worker", home=home, TIDEGATE_WORKER_NAME="anna") as anna:
         await until(lambda: accounts(home)[0]["served_by"] == "anna")
@@ -95,7 +95,7 @@ async def test_bad_input_changes_nothing_and_says_what_to_do(home: Path, control
     """Law 12: exit code 2 and a sentence, or 1 where the work cannot be done."""
     for arguments, code, sentence in [
         (("add", "telegram", "shop"), 1, "my.telegram.org"),
-        (("add", "discord", "shop"), 1, "cannot sign in to discord yet"),
+        (("add", "whatsapp", "shop"), 1, "cannot sign in to whatsapp yet"),
         (("add", "telegram", "shop", "--loopback", control), 2, "Standard input ended"),
         (("add", "telegram", "shop", "--loopback", "http://127.0.0.1:1"), 2, "No loopback platform answers"),
         (("add", "telegram", "shop", "--loopback", "http://example.com"), 2, "no loopback platform"),
@@ -114,16 +114,16 @@ async def test_bad_input_changes_nothing_and_says_what_to_do(home: Path, control
 
 async def test_a_name_is_taken_once(home: Path, control: str) -> None:
     """The second account of a name is refused, the first stays as it is."""
-    assert tidegate("account", "add", "discord", "shop", "--loopback", control, home=home).returncode == 0
+    assert tidegate("account", "add", "whatsapp", "shop", "--loopback", control, home=home).returncode == 0
     again = tidegate("account", "add", "telegram", "shop", "--loopback", control, home=home)
     assert again.returncode == 2
     assert "already" in again.stderr
-    assert [row["platform"] for row in accounts(home)] == ["discord"]
+    assert [row["platform"] for row in accounts(home)] == ["whatsapp"]
 
 
 async def test_serve_answers_on_the_web_and_is_alone_in_its_folder(home: Path, control: str) -> None:
     """Worker and web in one process; a second one in the same folder is a slip and is told so."""
-    assert tidegate("account", "add", "discord", "shop", "--loopback", control, home=home).returncode == 0
+    assert tidegate("account", "add", "whatsapp", "shop", "--loopback", control, home=home).returncode == 0
     port = str(free_port())
     async with running("serve", home=home, TIDEGATE_WEB_PORT=port) as served:
         await line(served.stderr)
@@ -158,7 +158,7 @@ async def test_serve_on_a_port_in_use_starts_nothing(home: Path, control: str) -
 
 async def test_a_worker_without_its_key_says_so(home: Path, control: str) -> None:
     """A key that cannot be read stops the worker with a sentence before it serves anybody."""
-    assert tidegate("account", "add", "discord", "shop", "--loopback", control, home=home).returncode == 0
+    assert tidegate("account", "add", "whatsapp", "shop", "--loopback", control, home=home).returncode == 0
     wrong = tidegate("worker", home=home, TIDEGATE_KEY="not a key")
     assert wrong.returncode != 0
     assert "Traceback" not in wrong.stderr

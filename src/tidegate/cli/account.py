@@ -38,8 +38,8 @@ def add(
 ) -> None:
     """Add an account, signing it in.
 
-    Telegram asks for the phone number, the code it sends, and the password if there is one; each is asked for at the
-    terminal, or read as a line of standard input.
+    Telegram asks for the phone number, the code it sends, and the password if there is one; Discord for the token of
+    a bot. Each is asked for at the terminal, or read as a line of standard input.
     """
     shell.run(_add(platform, name, standing, loopback))
 
@@ -50,7 +50,7 @@ async def _add(platform: Platform, name: str, standing: Standing, loopback: str 
 
     if loopback is not None:
         await ask_control(loopback)
-    elif platform is not Platform.TELEGRAM:
+    elif platform is Platform.WHATSAPP:
         raise TidegateError(
             f"This release cannot sign in to {platform.value} yet: it serves the loopback platform only. "
             "Try it with: tidegate loopback, then tidegate account add … --loopback CONTROL_URL"
@@ -59,8 +59,7 @@ async def _add(platform: Platform, name: str, standing: Standing, loopback: str 
         async with house.database.connection() as connection:
             await accounts.require_free(connection, name)
         new = Account(AccountId(0), name, platform, standing, AccountState.ACTIVE, state_until=None, loopback=loopback)
-        signed_in = await sign_in(house, new) if platform is Platform.TELEGRAM else SignedIn()
-        await _store(house, new, signed_in)
+        await _store(house, new, await sign_in(house, new))
     shell.say(f'Added {platform.value} account "{name}". A worker serves it: tidegate worker, or tidegate serve.')
 
 

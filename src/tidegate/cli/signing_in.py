@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING
 
 from tidegate.cli import shell
 from tidegate.errors import BadInput
+from tidegate.words import Platform
 
 if TYPE_CHECKING:
     from tidegate.app import House
+    from tidegate.port import Me
     from tidegate.words import Account
 
 
@@ -31,19 +33,38 @@ class SignedIn:
 
 
 async def sign_in(house: House, account: Account) -> SignedIn:
-    """Sign a Telegram account in; nothing is stored yet."""
-    from tidegate.app import telegram_application
-    from tidegate.platforms import telegram
-
+    """Sign an account in where its platform has an adapter; nothing is stored yet."""
     found = SignedIn()
-    application = telegram_application(house.settings)
-    me = await telegram.sign_in(account, found, found.calls.append, _Person(), application=application)
+    if account.platform is Platform.TELEGRAM:
+        me = await _to_telegram(house, account, found)
+    elif account.platform is Platform.DISCORD:
+        me = await _to_discord(account, found)
+    else:
+        return found
     shell.say(f"Signed in as {me.name}.")
     return found
 
 
+async def _to_telegram(house: House, account: Account, found: SignedIn) -> Me:
+    from tidegate.app import telegram_application
+    from tidegate.platforms import telegram
+
+    application = telegram_application(house.settings)
+    return await telegram.sign_in(account, found, found.calls.append, _Person(), application=application)
+
+
+async def _to_discord(account: Account, found: SignedIn) -> Me:
+    from tidegate.clock import SystemClock
+    from tidegate.platforms import discord
+
+    return await discord.sign_in(account, found, found.calls.append, _Person(), clock=SystemClock())
+
+
 class _Person:
-    """Whoever sits at the terminal (``telegram.Questions``)."""
+    """Whoever sits at the terminal (``telegram.Questions``, ``discord.Questions``)."""
+
+    async def token(self) -> str:
+        return await _ask("Bot token, from https://discord.com/developers/applications", hidden=True)
 
     async def phone(self) -> str:
         return await _ask("Phone number, with country code")

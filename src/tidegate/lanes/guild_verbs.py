@@ -7,11 +7,14 @@ from collections.abc import Mapping, Sequence
 from tidegate.errors import ChannelGone
 from tidegate.lanes.limits import ReadLimits
 from tidegate.lanes.road import Road
+from tidegate.lanes.sending import Claimed
 from tidegate.lanes.verbs import Verbs
 from tidegate.port import (
     ChannelId,
     ChannelPage,
     Cursor,
+    Encloses,
+    Enclosure,
     GuildId,
     GuildPage,
     Guilds,
@@ -19,6 +22,8 @@ from tidegate.port import (
     MessageId,
     Page,
     ReadsUp,
+    Receipt,
+    SendKey,
     Tells,
 )
 
@@ -32,6 +37,7 @@ class GuildVerbs(Verbs):
         self._reads_up = client if isinstance(client, ReadsUp) else None
         self._guilds = client if isinstance(client, Guilds) else None
         self._tells = client if isinstance(client, Tells) else None
+        self._encloses = client if isinstance(client, Encloses) else None
 
     @property
     def has_guilds(self) -> bool:
@@ -102,3 +108,19 @@ class GuildVerbs(Verbs):
         """The messages nearest above *after*; newest first, as on every page."""
         client = self._able(self._reads_up, "read a channel's history upwards")
         return await self._read("page_after", channel, cycle, lambda: client.page_after(channel, after=after))
+
+    async def send_with(
+        self,
+        channel: ChannelId,
+        text: str,
+        enclosures: Sequence[Enclosure],
+        *,
+        key: SendKey,
+        run: int | None = None,
+        claimed: Claimed | None = None,
+    ) -> Receipt:
+        """Post a text together with files, in one call, as soon as the pace allows; *claimed* as in ``send``."""
+        client = self._able(self._encloses, "post files along with a text")
+        return await self._send(
+            "send_with", channel, run, claimed, lambda: client.send_with(channel, text, enclosures, key=key)
+        )

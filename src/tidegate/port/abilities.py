@@ -10,6 +10,7 @@ from tidegate.port.values import (
     ChannelId,
     ChannelPage,
     Cursor,
+    Enclosure,
     FileHandle,
     FileKind,
     FilePage,
@@ -151,6 +152,15 @@ class SendsFiles(Protocol):
     ) -> Receipt: ...
     async def copy_file(
         self, channel: ChannelId, handle: FileHandle, *, caption: str, topic: TopicId | None, key: SendKey
+    ) -> Receipt: ...
+
+
+@runtime_checkable
+class Encloses(Protocol):
+    """Can post a text together with files, all in one call; *key* stays the same when the send is repeated."""
+
+    async def send_with(
+        self, channel: ChannelId, text: str, enclosures: Sequence[Enclosure], *, key: SendKey
     ) -> Receipt: ...
 
 

@@ -89,9 +89,9 @@ class Stream(StrEnum):
 class Hint:
     """Something changed, the platform says. Hints get lost, so the gate is the truth.
 
-    Without a *channel* anything may have changed, because hints may have been missed, unless it tells of the *stream*.
-    *heads* are channels that are new, changed or told of again, as they stand now; *gone* says that the channel was
-    deleted, or that the account lost sight of it.
+    Without a *channel* anything may have changed, because hints may have been missed, unless it tells of the *stream*
+    or of *heads*: channels that are new, changed or told of again, as they stand now. *gone* says that the channel
+    was deleted, or that the account lost sight of it.
     """
 
     channel: ChannelId | None

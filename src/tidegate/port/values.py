@@ -277,6 +277,14 @@ class Upload:
 
 
 @dataclass(frozen=True, slots=True)
+class Enclosure:
+    """A file of ours whose bytes go along with a message."""
+
+    name: str
+    content: bytes
+
+
+@dataclass(frozen=True, slots=True)
 class Me:
     """Who the account is on its platform; a premium account may send larger files."""
 

@@ -81,7 +81,7 @@ def test_who_is_no_person() -> None:
 def test_a_thread_under_a_message() -> None:
     """H-39: found by the flag of the message it hangs under, or by the announcement of one made apart."""
     assert message_of(message(31, flags=1 << 5)).thread == ChannelId(31)
-    made = message(32, type=18, message_reference={"channel_id": "99"})
+    made = message(32, type=18, flags=1 << 5, message_reference={"channel_id": "99"})
     assert message_of(made).thread == ChannelId(99)
 
 

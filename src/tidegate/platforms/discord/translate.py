@@ -175,12 +175,10 @@ def _reply(found: Json) -> MessageId | None:
 
 def _thread(found: Json, kind: int) -> ChannelId | None:
     """The thread under a message has the message's own number; one that was made apart is named by the announcement."""
-    if int(found.get("flags") or 0) & _HAS_THREAD:
-        return ChannelId(int(found["id"]))
     reference = found.get("message_reference") or {}
     if kind == _THREAD_CREATED and reference.get("channel_id"):
         return ChannelId(int(reference["channel_id"]))
-    return None
+    return ChannelId(int(found["id"])) if int(found.get("flags") or 0) & _HAS_THREAD else None
 
 
 def _file_kind(mime: str) -> FileKind:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import json
-import urllib.request
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any
@@ -13,6 +10,7 @@ from telethon.crypto import rsa
 
 from tidegate.clock import Clock
 from tidegate.errors import BadInput, PlatformError, SignedOut
+from tidegate.platforms import control as control_of
 from tidegate.platforms.telegram.client import TelegramAccount
 from tidegate.platforms.telegram.line import Application, Line
 from tidegate.platforms.telegram.looking import Look
@@ -84,17 +82,6 @@ def application_of(account: Account, application: Application | None) -> Applica
 
 async def ask_control(control: str) -> Loopback:
     """Ask a loopback process where its Telegram is."""
-    if not control.startswith("http://127.0.0.1:"):
-        raise BadInput(f"{control} is no loopback platform: its control address begins with http://127.0.0.1:")
-    base = control.rstrip("/")
-    where = await asyncio.to_thread(_get, base + "/")
-    key = await asyncio.to_thread(_get, base + "/telegram/key")
+    where = await control_of.get(control, "/")
+    key = await control_of.get(control, "/telegram/key")
     return Loopback(address=where["telegram"], public_key=key["public_key"])
-
-
-def _get(url: str) -> Any:
-    try:
-        with urllib.request.urlopen(url, timeout=10) as answer:  # noqa: S310 - checked above: 127.0.0.1 over http
-            return json.load(answer)
-    except (OSError, ValueError) as problem:
-        raise PlatformError(f"No loopback platform answers at {url}; start one with: tidegate loopback") from problem

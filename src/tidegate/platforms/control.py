@@ -1,0 +1,25 @@
+"""Asking a loopback process on this machine where its platforms are."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import urllib.request
+from typing import Any
+
+from tidegate.errors import BadInput, PlatformError
+
+
+async def get(control: str, path: str) -> Any:
+    """What the control address of a loopback process answers."""
+    if not control.startswith("http://127.0.0.1:"):
+        raise BadInput(f"{control} is no loopback platform: its control address begins with http://127.0.0.1:")
+    return await asyncio.to_thread(_get, control.rstrip("/") + path)
+
+
+def _get(url: str) -> Any:
+    try:
+        with urllib.request.urlopen(url, timeout=10) as answer:  # noqa: S310 - checked above: 127.0.0.1 over http
+            return json.load(answer)
+    except (OSError, ValueError) as problem:
+        raise PlatformError(f"No loopback platform answers at {url}; start one with: tidegate loopback") from problem

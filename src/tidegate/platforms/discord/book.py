@@ -1,0 +1,224 @@
+"""What an account knows of its guilds: channels, threads, heads, and what it may do there. No waiting, no calls.
+
+Filled by what the gateway tells, and by answers to our own questions where there is no gateway. What discord.py would
+remember by itself is not used: it stumbles over what it does not expect, and knows no heads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from tidegate.platforms.discord.rights import EVERYTHING, NOTHING, Json, Rights, in_channel, in_guild
+from tidegate.platforms.discord.translate import THREADS, channel_of, head_of, holds_messages
+from tidegate.port import ChannelId, ChannelKind, GuildId, Head, MessageId
+
+Heads = dict[ChannelId, Head]
+
+
+@dataclass(slots=True)
+class Guild:
+    """One guild as it was last told of. *mine* are the account's roles, None until somebody has told them."""
+
+    id: str
+    owner: str = ""
+    roles: dict[str, Json] = field(default_factory=dict)
+    mine: frozenset[str] | None = None
+    channels: dict[str, Json] = field(default_factory=dict)
+
+
+class Book:
+    """All guilds of one account, and its chats with single people."""
+
+    def __init__(self) -> None:
+        self.me = ""
+        self._guilds: dict[str, Guild] = {}
+        self._places: dict[ChannelId, str] = {}  # the guild of each channel
+        self._heads: Heads = {}
+
+    # What it knows
+
+    @property
+    def guilds(self) -> list[GuildId]:
+        return [GuildId(int(number)) for number in self._guilds]
+
+    def heads(self, guild: str | None = None) -> Heads:
+        """Where all channels stand, or those of one guild."""
+        if guild is None:
+            return dict(self._heads)
+        return {number: self._heads[number] for number, place in self._places.items() if place == guild}
+
+    def head(self, channel: ChannelId) -> Head | None:
+        return self._heads.get(channel)
+
+    def guild_of(self, channel: ChannelId) -> str | None:
+        return self._places.get(channel)
+
+    def knows_rights(self, guild: str) -> bool:
+        """Whether somebody has told the account's roles in a guild, without which nothing is proven."""
+        return guild in self._guilds and self._guilds[guild].mine is not None
+
+    def lists_private(self, channel: ChannelId) -> bool:
+        """Whether the account may list the private threads of a channel."""
+        guild = self._guilds.get(self._places.get(channel, ""))
+        raw = guild.channels.get(str(channel)) if guild else None
+        return guild is not None and raw is not None and self._rights(guild, raw).lists_private
+
+    # What it is told
+
+    def begin(self, me: str, guilds: Iterable[str]) -> None:
+        """A new session: nothing of what was known of guilds is certain any more."""
+        self.me = me
+        for number in list(self._guilds):
+            self.forget_guild(number)
+        self._guilds = {number: Guild(number) for number in guilds}
+
+    def take_guild(self, told: Json) -> Heads:
+        """Take over a guild's owner and roles, and what else came along: our own roles, channels, threads.
+
+        Returns the channels that are shown differently now.
+        """
+        guild = self._guilds.setdefault(told["id"], Guild(told["id"]))
+        guild.owner = told.get("owner_id") or guild.owner
+        guild.roles = {one["id"]: one for one in told.get("roles") or guild.roles.values()}
+        for member in told.get("members") or ():
+            if member["user"]["id"] == self.me:
+                guild.mine = frozenset(member["roles"])
+        channels = {one["id"]: one for one in (*(told.get("channels") or ()), *(told.get("threads") or ()))}
+        guild.channels.update(channels)
+        return {**self._shown_again(guild, guild.channels), **self._work_out(guild, channels.values())}
+
+    def take_role(self, guild: str, role: Json) -> Heads:
+        """A role is new or changed; the channels whose rights that changes."""
+        known = self._guilds.setdefault(guild, Guild(guild))
+        known.roles[role["id"]] = role
+        return self._shown_again(known, known.channels)
+
+    def lose_role(self, guild: str, role: str) -> Heads:
+        """A role is gone; the channels whose rights that changes."""
+        known = self._guilds.setdefault(guild, Guild(guild))
+        known.roles.pop(role, None)
+        known.mine = known.mine - {role} if known.mine is not None else None
+        return self._shown_again(known, known.channels)
+
+    def take_my_roles(self, guild: str, roles: Iterable[str]) -> Heads:
+        """The account has these roles in a guild now; the channels whose rights that changes."""
+        known = self._guilds.setdefault(guild, Guild(guild))
+        known.mine = frozenset(roles)
+        return self._shown_again(known, known.channels)
+
+    def take_channels(self, guild: str, told: Iterable[Json]) -> Heads:
+        """Take over channels or threads; these, and the threads under them that are shown differently now."""
+        known = self._guilds.setdefault(guild, Guild(guild))
+        found = {one["id"]: one for one in told}
+        known.channels.update(found)
+        below = [number for number, raw in known.channels.items() if raw.get("parent_id") in found]
+        return {**self._shown_again(known, below), **self._work_out(known, found.values())}
+
+    def take_chat(self, channel: ChannelId, other: Json) -> Head:
+        """A chat with one person: it is known once somebody has written in it."""
+        raw = {"id": str(channel), "type": 1, "recipients": [other] if other.get("id") != self.me else []}
+        self._heads[channel] = head_of(raw, channel_of(raw, EVERYTHING))
+        return self._heads[channel]
+
+    def lose_channel(self, channel: ChannelId) -> list[ChannelId]:
+        """A channel is gone, and its threads with it."""
+        guild = self._guilds.get(self._places.get(channel, ""))
+        if guild is None:
+            return [channel] if self._heads.pop(channel, None) else []
+        gone = [number for number, raw in guild.channels.items() if str(channel) in (number, raw.get("parent_id"))]
+        return [self._drop(guild, number) for number in gone]
+
+    def forget_guild(self, guild: str) -> list[ChannelId]:
+        """Forget all of a guild; its channels."""
+        known = self._guilds.pop(guild, None)
+        return [] if known is None else [self._drop(known, number) for number in list(known.channels)]
+
+    def threads_of(self, guild: str, parents: Iterable[str] | None) -> list[ChannelId]:
+        """The known threads under these channels, or under all of a guild."""
+        within = None if parents is None else set(parents)
+        return [
+            ChannelId(int(number))
+            for number, raw in self._guilds[guild].channels.items()
+            if raw["type"] in THREADS and (within is None or raw.get("parent_id") in within)
+        ]
+
+    def note_posted(self, channel: ChannelId, message: MessageId) -> None:
+        """A message was posted: the channel's head is now at least that."""
+        if (head := self._heads.get(channel)) is not None:
+            newest = max(head.newest or message, message)
+            self._heads[channel] = replace(
+                head, newest=newest, messages=_plus(head.messages, 1), posted=_plus(head.posted, 1)
+            )
+
+    def note_thread(self, thread: ChannelId, parent: str | None) -> None:
+        """A thread was made: the newest thread is the head of a board."""
+        number = ChannelId(int(parent or 0))
+        head = self._heads.get(number)
+        if head is not None and head.channel is not None and head.channel.kind is ChannelKind.BOARD:
+            self._heads[number] = replace(head, newest=MessageId(max(head.newest or 0, thread)))
+
+    def note_deleted(self, channel: ChannelId, count: int) -> None:
+        if (head := self._heads.get(channel)) is not None:
+            self._heads[channel] = replace(head, messages=_plus(head.messages, -count))
+
+    # How it works that out
+
+    def _work_out(self, guild: Guild, told: Iterable[Json]) -> Heads:
+        """Where channels stand that were just told of; a head never goes back."""
+        base = self._base(guild)
+        found: Heads = {}
+        for raw in told:
+            if not holds_messages(raw):
+                continue
+            number = ChannelId(int(raw["id"]))
+            head = head_of(raw, channel_of(raw, self._rights(guild, raw, base), guild=guild.id))
+            known = self._heads.get(number)
+            newest = max((one.newest for one in (head, known) if one and one.newest), default=None)
+            found[number] = replace(head, newest=newest)
+            self._places[number] = guild.id
+        self._heads.update(found)
+        return found
+
+    def _shown_again(self, guild: Guild, numbers: Iterable[str]) -> Heads:
+        """Work out the rights in channels again; those that are shown differently now."""
+        base = self._base(guild)
+        changed: Heads = {}
+        for raw in (guild.channels[number] for number in numbers):
+            head = self._heads.get(ChannelId(int(raw["id"])))
+            if head is None or head.channel is None:
+                continue
+            channel = channel_of(raw, self._rights(guild, raw, base), guild=guild.id)
+            if channel != head.channel:
+                changed[channel.id] = replace(head, channel=channel)
+        self._heads.update(changed)
+        return changed
+
+    def _base(self, guild: Guild) -> Any:
+        if guild.mine is None:
+            return None
+        return in_guild(guild.roles.values(), guild.mine, guild=guild.id, owner=guild.owner == self.me)
+
+    def _rights(self, guild: Guild, raw: Json, base: Any = None) -> Rights:
+        """A thread goes by its parent's overwrites; where our roles are not known, nothing is proven."""
+        base = base or self._base(guild)
+        if base is None or guild.mine is None:
+            return NOTHING
+        kind = int(raw["type"])
+        ruling: Mapping[str, Any] | None = guild.channels.get(str(raw.get("parent_id"))) if kind in THREADS else raw
+        if ruling is None:
+            return NOTHING
+        overwrites = ruling.get("permission_overwrites") or ()
+        return Rights.of(in_channel(base, overwrites, guild.mine, guild=guild.id, me=self.me), kind)
+
+    def _drop(self, guild: Guild, number: str) -> ChannelId:
+        guild.channels.pop(number, None)
+        channel = ChannelId(int(number))
+        self._heads.pop(channel, None)
+        self._places.pop(channel, None)
+        return channel
+
+
+def _plus(count: int | None, more: int) -> int | None:
+    return None if count is None else max(0, count + more)

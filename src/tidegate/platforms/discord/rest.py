@@ -1,0 +1,147 @@
+"""Discord's REST door: discord.py's session and routes, without a will of its own.
+
+discord.py repeats, sleeps and holds calls back by itself. Here a request goes out once and its answer is translated;
+whether to wait or to ask again is the lane's to decide. What the library asks for by itself is counted apart.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Callable, Iterable, Sequence
+from datetime import timedelta
+from typing import Any
+
+import aiohttp
+from discord import File
+from discord.http import HTTPClient, Route, json_or_text
+
+from tidegate.clock import Clock
+from tidegate.errors import NotSent, PlatformError
+from tidegate.platforms.discord.meters import Meters, Refusals
+from tidegate.platforms.discord.troubles import Answer, broken, trouble
+from tidegate.port import NoteConnect
+
+ANSWER_WITHIN = timedelta(seconds=60)
+"""How long an answer may take, an upload included."""
+
+_PARAMETER = re.compile(r"\{(\w+)_id\}")
+_NO_CONTENT = 204
+
+
+def method_of(route: Route) -> str:
+    """A route's name as Discord's reference spells it, such as ``GET /channels/{channel.id}/messages``."""
+    path = _PARAMETER.sub(r"{\1.id}", route.path)
+    return f"{route.method} {path}"
+
+
+class LastLook(aiohttp.TCPConnector):
+    """Gives out connections, with a last look right before: nothing is awaited between it and the first byte."""
+
+    def __init__(self) -> None:
+        super().__init__(limit=0)
+        self.look: Callable[[], object] = lambda: None
+
+    async def connect(self, *args: Any, **kwargs: Any) -> aiohttp.connector.Connection:
+        connection = await super().connect(*args, **kwargs)
+        try:
+            self.look()
+        except BaseException:
+            connection.release()
+            raise
+        return connection
+
+
+class Rest(HTTPClient):
+    """One account's door. ``ask`` is ours; all that comes through ``request`` is asked by discord.py itself."""
+
+    def __init__(self, clock: Clock, note_connect: NoteConnect, *, base: str | None = None) -> None:
+        """*base* is where Discord is, when that is not discord.com."""
+        self.exit = LastLook()
+        super().__init__(asyncio.get_running_loop(), self.exit)
+        self.meters = Meters(clock)
+        self._clock = clock
+        self._refusals = Refusals(clock)
+        self._note_connect = note_connect
+        self._base = base or Route.BASE
+
+    async def request(
+        self,
+        route: Route,
+        *,
+        files: Sequence[File] | None = None,
+        form: Iterable[dict[str, Any]] | None = None,
+        **kwargs: Any,
+    ) -> Any:
+        """What discord.py asks for by itself, counted as connecting; nothing is counted that never left.
+
+        No lane holds these calls back, so they wait here until their bucket has room.
+        """
+        method = method_of(route)
+        while (wait := self.meters.refused_for(method, route.major_parameters)) > 0:
+            await self._clock.sleep(timedelta(seconds=wait))
+        try:
+            answer = await self.ask(route, form=form, **kwargs)
+        except NotSent:
+            raise
+        except PlatformError:
+            self._note_connect(method)
+            raise
+        self._note_connect(method)
+        return answer
+
+    async def ask(self, route: Route, *, form: Iterable[dict[str, Any]] | None = None, **kwargs: Any) -> Any:
+        """Make one call and return its answer; raises what to do instead."""
+        method, major = method_of(route), route.major_parameters
+        taken = self.meters.take(method, major)
+        answer: Answer | None = None
+        try:
+            answer = await self._exchange(route, method, form, kwargs)
+        finally:
+            self.meters.answered(taken, method, major, None if answer is None else answer.headers)
+        rest = self._refusals.note(answer)
+        if 200 <= answer.status < 300 and (answer.status == _NO_CONTENT or not isinstance(answer.body, str)):
+            return answer.body
+        raise rest or trouble(answer, method, bucket=bucket_of(method, major))
+
+    async def _exchange(
+        self, route: Route, method: str, form: Iterable[dict[str, Any]] | None, kwargs: dict[str, Any]
+    ) -> Answer:
+        sending = asyncio.ensure_future(self._send(route, form, kwargs))
+        over = asyncio.ensure_future(self._clock.sleep(ANSWER_WITHIN))
+        try:
+            await asyncio.wait((sending, over), return_when=asyncio.FIRST_COMPLETED)
+            if not sending.done():
+                raise broken(TimeoutError(), method)
+            return sending.result()
+        except (aiohttp.ClientError, OSError) as problem:
+            raise broken(problem, method) from problem
+        except ValueError as problem:
+            raise PlatformError(f"Discord's answer to {method} is no JSON, though it says so.") from problem
+        finally:
+            over.cancel()
+            if not sending.done():
+                sending.cancel()
+                await asyncio.wait((sending,))
+
+    async def _send(self, route: Route, form: Iterable[dict[str, Any]] | None, kwargs: dict[str, Any]) -> Answer:
+        headers = {"User-Agent": self.user_agent, "Authorization": f"Bot {self.token}"}
+        if form is not None:
+            kwargs["data"] = aiohttp.FormData(quote_fields=False)
+            for part in form:
+                kwargs["data"].add_field(**part)
+        url = self._base + route.url.removeprefix(Route.BASE)
+        async with self._session.request(route.method, url, headers=headers, **kwargs) as response:
+            return Answer(response.status, response.headers, await json_or_text(response))
+
+    @property
+    def _session(self) -> aiohttp.ClientSession:
+        """discord.py's own; aiohttp is kept from asking once more by itself when a connection breaks."""
+        session: aiohttp.ClientSession = vars(self)["_HTTPClient__session"]
+        session._retry_connection = False
+        return session
+
+
+def bucket_of(method: str, major: str) -> str:
+    """A bucket in our words: what stays the same over restarts, unlike the name Discord gives it."""
+    return f"{method} {major}".rstrip()
