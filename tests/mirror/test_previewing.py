@@ -8,12 +8,14 @@ from hashlib import sha256
 import pytest
 
 from tests.mirror.conftest import Mirror
+from tests.mirror.test_rounds import until, working
 from tidegate.errors import SignedOut
 from tidegate.loopback.faults import Fault, FaultKind
 from tidegate.loopback.telegram import World
 from tidegate.loopback.telegram.channels import Channel
 from tidegate.loopback.telegram.content import FileKind
 from tidegate.loopback.telegram.pictures import photo_sizes
+from tidegate.mirror.cycle import CycleHabits
 from tidegate.mirror.previewing import find_previews
 from tidegate.store import previews
 
@@ -121,6 +123,26 @@ async def test_a_turn_spends_no_more_than_its_calls(mirror: Mirror, channel: Cha
             assert await look(mirror, calls=4) == done
         assert calls.total() == 4
     assert len(await kept(mirror)) == 6
+
+
+async def test_a_hint_brings_the_preview_of_what_was_just_posted(mirror: Mirror, channel: Channel) -> None:
+    """Within seconds, and with few calls: what is left of a large backlog is for the cycles."""
+    for number in range(40):
+        post_photo(mirror, channel, f"{number}.png")
+        mirror.post_files(channel, [f"{number}.pdf"])
+    await mirror.cycle()
+    async with working(mirror, None):
+        post_photo(mirror, channel, "new.png")
+        mirror.post_files(channel, ["new.pdf"])
+
+        async def is_kept() -> bool:
+            return "new.pdf" in await kept(mirror)
+
+        await until(is_kept)
+    assert len(await kept(mirror)) < 40
+    habits = CycleHabits(preview_calls=50)
+    assert (habits.preview_calls_after(whole=True), habits.preview_calls_after(whole=False)) == (50, 5)
+    assert CycleHabits(preview_calls=0).preview_calls_after(whole=False) == 0
 
 
 async def test_a_wide_search_goes_on_in_the_next_turn(mirror: Mirror, world: World) -> None:

@@ -40,6 +40,7 @@ from tidegate.store.places import Memory, Place
 
 log = structlog.get_logger()
 
+PREVIEW_CALLS_AFTER_A_HINT = 5
 NOTHING_KNOWN = Head(newest=None, changes=None)
 
 
@@ -53,6 +54,12 @@ class CycleHabits:
     preview_calls: int = 50
     history: HistoryHabits = field(default_factory=HistoryHabits)
     sets: SetHabits = field(default_factory=SetHabits)
+
+    def preview_calls_after(self, *, whole: bool) -> int:
+        """The calls for preview pictures after a cycle; a look at some channels, which a hint may ask for at any time,
+        has a few for what was just posted there.
+        """
+        return self.preview_calls if whole else min(self.preview_calls, PREVIEW_CALLS_AFTER_A_HINT)
 
 
 async def run_cycle(

@@ -224,7 +224,8 @@ class Rounds:
         report = await run_cycle(lane, self._database, self._clock, self._habits, only=only, since=since)
         ended = await self._mark()
         await work_off(lane, self._database, self._habits.retries, cycle=report.cycle)
-        await find_previews(lane, self._database, calls=self._habits.preview_calls, cycle=report.cycle)
+        calls = self._habits.preview_calls_after(whole=report.whole)
+        await find_previews(lane, self._database, calls=calls, cycle=report.cycle)
         await self._count_indexing(lane, report, since=ended)
         return report
 

@@ -43,18 +43,23 @@ async def wanted(connection: Connection, account: AccountId, *, most: int) -> li
     """The newest *most* sets of the account's enabled channels whose photo is still to be looked for, by channel."""
     rows = await connection.fetch(
         """
-        SELECT a.id, a.topic, c.id AS key, c.number, w.newest_seen, f.message, f.at, f.sender, f.albums
-        FROM channels c
-        JOIN archives a ON a.channel = c.id AND a.preview_due AND a.state = ANY($2)
-        JOIN places w ON w.channel = c.id AND w.topic = 0
+        SELECT n.*, f.message, f.at, f.sender, f.albums
+        FROM (
+            SELECT a.id, a.topic, c.id AS key, c.number, w.newest_seen
+            FROM channels c
+            JOIN archives a ON a.channel = c.id AND a.preview_due AND a.state = ANY($2)
+            JOIN places w ON w.channel = c.id AND w.topic = 0
+            WHERE c.reader = $1 AND c.enabled AND c.state <> 'unreadable'
+              AND EXISTS (SELECT FROM archive_parts p WHERE p.archive = a.id AND NOT p.spare)
+            ORDER BY a.id DESC LIMIT $3
+        ) AS n
         CROSS JOIN LATERAL (
             SELECT min(message) AS message, (array_agg(at ORDER BY message))[1] AS at,
                 (array_agg(sender ORDER BY message))[1] AS sender,
                 coalesce(array_agg(DISTINCT album) FILTER (WHERE album IS NOT NULL), '{}') AS albums
-            FROM archive_parts WHERE archive = a.id AND NOT spare
+            FROM archive_parts WHERE archive = n.id AND NOT spare
         ) AS f
-        WHERE c.reader = $1 AND c.enabled AND c.state <> 'unreadable' AND f.message IS NOT NULL
-        ORDER BY a.id DESC LIMIT $3
+        ORDER BY n.id DESC
         """,
         account, list(_WHOLE), most,
     )  # fmt: skip
