@@ -1,25 +1,30 @@
-"""What is due among a million topics is known in a fraction of a second, hundreds of times sooner than row by row.
+"""What a cycle over a million topics has to look at is known in one query, sooner than row by row by hundreds of times.
 
 One account follows 1,000 topics in each of 1,000 forums and was restarted a minute after its last cycle: nearly all
-are fresh and idle. ``query_ms`` is the one query; ``full_scan_ms`` loads every place and asks the rule about each,
-which is also the oracle for all of them; ``per_row_s`` is one query a place, as the seed had it: measured on a sample
-and scaled. ``turn_*`` are the same for the hour after, when every place is cold and a fifth of them has its turn.
+are fresh and idle. ``query_ms`` is all that a cycle asks before the gate: the verdicts in one query, and the topics
+that want something. ``rest_ms`` is what it stores after the gate found every forum unchanged. ``full_scan_ms`` loads
+every place and asks the rule about each, which is also the oracle for all of them; ``per_row_s`` is one query a place,
+as the seed had it: measured on a sample and scaled. ``due`` are the places that are no skips. ``turn_*`` are the same
+for the hour after, when every place is cold and a fifth of them has its turn, ``busy_*`` for one in which none is cold.
 """
 
 from __future__ import annotations
 
 import random
 import statistics
+from collections import Counter
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
 
 from bench._server import own_database
 from tidegate.clock import SystemClock
+from tidegate.mirror.asleep import AT_ONCE
 from tidegate.rules.retrying import RetryHabits
 from tidegate.rules.scanning import SKIPS, ScanHabits, Verdict, decide_scan
 from tidegate.store import accounts, places
 from tidegate.store.database import Connection, Database
-from tidegate.store.due import due
+from tidegate.store.due import Moment, load_awake, rest
+from tidegate.store.places import Memory, Place
 from tidegate.words import AccountId, Platform, Standing
 
 FORUMS = 1_000
@@ -29,12 +34,13 @@ ROUNDS = 5
 SCANS = ScanHabits()
 RETRIES = RetryHabits()
 
-Found = dict[tuple[int, int], Verdict]
+Found = Counter[tuple[int, Verdict]]
+"""How many topics of a channel have which verdict."""
 T = TypeVar("T")
 
 
 async def run() -> dict[str, Any]:
-    """Both moments, on a server of the benchmark's own."""
+    """The three moments, on a server of the benchmark's own."""
     async with own_database(connections=3) as database:
         account = await _fill(database)
         restart = await _measure(database, account)
@@ -43,7 +49,14 @@ async def run() -> dict[str, Any]:
         )
         await database.pool.execute("VACUUM ANALYZE places")
         turn = await _measure(database, account)
-    return {"topics": FORUMS * TOPICS, **restart, **{f"turn_{name}": figure for name, figure in turn.items()}}
+        await database.pool.execute(
+            "UPDATE places SET last_scanned_at = clock_now() - interval '1 hour', consecutive_empty_scans = 1"
+        )
+        await database.pool.execute("VACUUM ANALYZE places")
+        busy = await _measure(database, account)
+    figures = {"turn": turn, "busy": busy}
+    later = {f"{when}_{name}": figure for when, told in figures.items() for name, figure in told.items()}
+    return {"topics": FORUMS * TOPICS, **restart, **later}
 
 
 async def _fill(database: Database) -> AccountId:
@@ -92,22 +105,48 @@ async def _fail_some(connection: Connection) -> None:
 async def _measure(database: Database, account: AccountId) -> dict[str, Any]:
     async with database.connection() as connection:
 
-        async def asked() -> Found:
-            return await due(connection, account, SCANS, RETRIES)
+        async def asked() -> Memory:
+            return await load_awake(connection, account, SCANS, RETRIES)
 
         found = await asked()  # the statement is prepared and every page in memory
         query_s = statistics.median([(await _timed(asked))[0] for _ in range(ROUNDS)])
         full_scan_s, judged = await _timed(lambda: _judge_all(connection, account))
         per_row_s = (await _timed(lambda: _row_by_row(connection)))[0] / SAMPLE * FORUMS * TOPICS
+    told = _told(found)
+    rest_s = (await _timed(lambda: _rest(database, found)))[0]
     return {
-        "due": len(found),
+        "due": sum(count for (_, verdict), count in told.items() if verdict not in SKIPS),
         "query_ms": round(query_s * 1_000, 1),
+        "rest_ms": round(rest_s * 1_000, 1),
         "full_scan_ms": round(full_scan_s * 1_000, 1),
         "per_row_s": round(per_row_s, 1),
         "per_row_sample": SAMPLE,
         "ratio_to_per_row": round(per_row_s / query_s),
-        "equals_oracle": found == judged,
+        "equals_oracle": told == judged,
     }
+
+
+def _told(memory: Memory) -> Found:
+    """What a cycle knows: places that want something judged by the rule, the others as they were counted."""
+    told = Counter({(key, verdict): n for key, counted in memory.asleep.items() for verdict, n in counted.items()})
+    for place in memory.places:
+        told[place.key, _judge(place, memory)] += 1
+    return +told
+
+
+def _judge(place: Place, memory: Memory) -> Verdict:
+    return decide_scan(place.memory, SCANS, now=memory.now, turn=memory.cycle + 1 + place.turn_offset)
+
+
+async def _rest(database: Database, memory: Memory) -> None:
+    """Store what becomes of all sleeping topics, in the cycle's portions."""
+    awake = [(place.key, place.topic) for place in memory.places]
+    keys = list(memory.asleep)
+    portion = AT_ONCE // TOPICS
+    for start in range(0, len(keys), portion):
+        async with database.transaction() as connection:
+            moment = Moment(memory.now, memory.cycle + 1, whole=True)
+            await rest(connection, keys[start : start + portion], awake, SCANS, moment)
 
 
 async def _timed(work: Callable[[], Awaitable[T]]) -> tuple[float, T]:
@@ -120,13 +159,7 @@ async def _timed(work: Callable[[], Awaitable[T]]) -> tuple[float, T]:
 async def _judge_all(connection: Connection, account: AccountId) -> Found:
     """Every place loaded and judged by the rule itself."""
     memory = await places.load(connection, account, RETRIES)
-    judged: Found = {}
-    for place in memory.places:
-        turn = memory.cycle + 1 + place.turn_offset
-        verdict = decide_scan(place.memory, SCANS, now=memory.now, turn=turn)
-        if verdict not in SKIPS and verdict is not Verdict.UNREADABLE:
-            judged[place.key, place.topic] = verdict
-    return judged
+    return Counter((place.key, _judge(place, memory)) for place in memory.places)
 
 
 async def _row_by_row(connection: Connection) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, replace
 from datetime import timedelta
@@ -13,11 +14,23 @@ from hypothesis import strategies as st
 
 from tests.held import NOON, holding
 from tidegate.clock import HeldClock
+from tidegate.port import ChannelId
+from tidegate.rules.planning import SelectedTopic
 from tidegate.rules.retrying import FailureReason, RetryHabits
-from tidegate.rules.scanning import SKIPS, ScanHabits, Verdict, decide_scan
+from tidegate.rules.scanning import (
+    Change,
+    ScanHabits,
+    ScanOutcome,
+    Verdict,
+    after_scan,
+    decide_scan,
+    settle,
+    takes_turn,
+)
 from tidegate.store import accounts, places
 from tidegate.store.database import Connection, Database
-from tidegate.store.due import due
+from tidegate.store.due import Moment, load_awake, note_unreadable, rest
+from tidegate.store.places import Memory, Place
 from tidegate.words import AccountId, Platform, Standing
 
 MINUTE = timedelta(minutes=1)
@@ -127,36 +140,94 @@ async def a_failure(
     )  # fmt: skip
 
 
-async def by_the_rule(connection: Connection, account: AccountId, scans: ScanHabits) -> dict[tuple[int, int], Verdict]:
-    """Every place loaded and judged one by one."""
+async def by_the_rule(connection: Connection, account: AccountId, scans: ScanHabits) -> dict[int, Counter[Verdict]]:
+    """Every place loaded and judged one by one; the verdicts by channel."""
     memory = await places.load(connection, account, RETRIES)
-    judged = {
-        (place.key, place.topic): decide_scan(
-            place.memory, scans, now=memory.now, turn=memory.cycle + 1 + place.turn_offset
-        )
-        for place in memory.places
-    }
-    return {at: verdict for at, verdict in judged.items() if verdict not in SKIPS | {Verdict.UNREADABLE}}
+    judged: dict[int, Counter[Verdict]] = {}
+    for place in memory.places:
+        turn = memory.cycle + 1 + place.turn_offset
+        verdict = decide_scan(place.memory, scans, now=memory.now, turn=turn)
+        judged.setdefault(place.key, Counter())[verdict] += 1
+    return judged
+
+
+def told(memory: Memory, scans: ScanHabits) -> dict[int, Counter[Verdict]]:
+    """What the cycle knows: the objects judged, and the others as they were counted."""
+    judged = {key: +asleep for key, asleep in memory.asleep.items()}
+    for place in memory.places:
+        turn = memory.cycle + 1 + place.turn_offset
+        verdict = decide_scan(place.memory, scans, now=memory.now, turn=turn)
+        judged.setdefault(place.key, Counter())[verdict] += 1
+    return judged
+
+
+def wants_something(place: Place, memory: Memory, scans: ScanHabits) -> bool:
+    turn = memory.cycle + 1 + place.turn_offset
+    selected = SelectedTopic(place.memory, its_turn=takes_turn(place.memory, scans, now=memory.now, turn=turn))
+    failing = place.memory.failures_to_retry or place.memory.failures_pending
+    return bool((place.memory.readable and selected.is_read_anyway) or failing)
+
+
+worlds = {
+    "rows": st.lists(kept, max_size=12, unique_by=lambda row: row.topic),
+    "state": st.sampled_from(["ok", "ok", "unreadable", "no_history_permission"]),
+    "cycle": st.integers(0, 20),
+    "scans": habits,
+}
 
 
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(
-    rows=st.lists(kept, max_size=12, unique_by=lambda row: row.topic),
-    state=st.sampled_from(["ok", "ok", "unreadable", "no_history_permission"]),
-    cycle=st.integers(0, 20),
-    scans=habits,
-)
+@given(**worlds)
 async def test_the_query_and_the_rule_agree(
     database: Database, clock: HeldClock, *, rows: list[Kept], state: str, cycle: int, scans: ScanHabits
 ) -> None:
-    """Over any memory, failures and knobs the query finds what ``decide_scan`` would, with the same verdicts."""
+    """Over any memory, failures and knobs the verdicts are those of ``decide_scan``; what wants something is loaded."""
     async with database.transaction() as connection:
         account = await an_account(connection, cycle)
         await a_channel(connection, account, rows, state)
-        assert await due(connection, account, scans, RETRIES) == await by_the_rule(connection, account, scans)
+        awake = await load_awake(connection, account, scans, RETRIES)
+        assert told(awake, scans) == await by_the_rule(connection, account, scans)
+        everything = await places.load(connection, account, RETRIES)
+        wanting = [one for one in everything.places if one.is_whole or wants_something(one, everything, scans)]
+        assert awake.places == wanting
 
 
-async def test_what_is_due_is_told_with_its_reason(database: Database, clock: HeldClock) -> None:
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(**worlds, whole=st.booleans())
+async def test_what_rests_is_stored_as_the_rule_would(
+    database: Database, clock: HeldClock, *, rows: list[Kept], state: str, cycle: int, scans: ScanHabits, whole: bool
+) -> None:
+    """Topics of an unchanged forum that want nothing: ``after_scan`` for those looked at, a verdict for the skipped."""
+    async with database.transaction() as connection:
+        account = await an_account(connection, cycle)
+        key = await a_channel(connection, account, [row for row in rows if row.topic], state)
+        before = {place.topic: place for place in (await places.load(connection, account, RETRIES)).places}
+        number: int = await connection.fetchval("SELECT number FROM channels WHERE id = $1", key)
+        only = None if whole else [ChannelId(number)]
+        memory = await load_awake(connection, account, scans, RETRIES, only=only)
+        moment = Moment(memory.now, cycle + whole, whole)
+        awake = {(place.key, place.topic) for place in memory.places}
+        await (
+            note_unreadable(connection, [key])
+            if state == "unreadable"
+            else rest(connection, [key], awake, scans, moment)
+        )
+        after = {row["topic"]: row for row in await places.shown(connection, key)}
+    asleep = {topic: place for topic, place in before.items() if (place.key, topic) not in awake}
+    assert sum(memory.asleep.get(key, Counter()).values()) == len(asleep)
+    for topic, place in before.items():
+        verdict = decide_scan(place.memory, scans, now=NOON, turn=moment.cycle + place.turn_offset)
+        expected, row = replace(place.memory, readable=True, failures_to_retry=0, failures_pending=0), after[topic]
+        if topic in asleep and verdict is Verdict.GATE:
+            expected = after_scan(expected, ScanOutcome(complete=True), now=NOON)
+        assert places.memory_of(row) == expected
+        if topic in asleep or state == "unreadable":
+            assert row["verdict"] == settle(verdict, Change.UNCHANGED).value
+        else:
+            assert row["verdict"] is None
+
+
+async def test_what_wants_something_is_told_and_the_rest_counted(database: Database, clock: HeldClock) -> None:
     """S-01, S-02, S-04, S-05, S-07, S-08, S-12, S-73: each reason by itself, and nothing of another account's."""
     failed = (FailureReason.DOWNLOAD, 1, timedelta(), False, "failed")
     idle = Kept(1, 60 * MINUTE, found=False, empty=1, offset=1, asked=False, selected=True, gone=False, failure=None)
@@ -175,12 +246,8 @@ async def test_what_is_due_is_told_with_its_reason(database: Database, clock: He
         ]
         key = await a_channel(connection, account, rows)
         await a_channel(connection, other, [idle])
-        found = await due(connection, account, SCANS, RETRIES)
-    assert found == {
-        (key, 1): Verdict.FIRST,
-        (key, 3): Verdict.RETRY,
-        (key, 5): Verdict.GATE,
-        (key, 6): Verdict.ASKED,
-        (key, 7): Verdict.GATE,
-        (key, 8): Verdict.GATE,
+        memory = await load_awake(connection, account, SCANS, RETRIES)
+    assert [(place.key, place.topic) for place in memory.places] == [(key, 1), (key, 3), (key, 5), (key, 6)]
+    assert {one: +counted for one, counted in memory.asleep.items()} == {
+        key: Counter({Verdict.FRESH: 2, Verdict.COLD: 1, Verdict.GATE: 2})
     }

@@ -11,6 +11,7 @@ import structlog
 from tidegate.clock import Clock
 from tidegate.errors import ChannelGone, PlatformError
 from tidegate.lanes import Lane
+from tidegate.mirror.asleep import LINES, rest_asleep
 from tidegate.mirror.history import HistoryHabits, take_turn
 from tidegate.mirror.intake import Tally
 from tidegate.mirror.listing import sync_topics
@@ -34,7 +35,7 @@ from tidegate.rules.scanning import (
     settle,
     takes_turn,
 )
-from tidegate.store import accounts, archives, channels, cycles, feed, places
+from tidegate.store import accounts, archives, channels, cycles, due, feed, places
 from tidegate.store.database import Database
 from tidegate.store.places import Memory, Place
 
@@ -79,7 +80,7 @@ async def run_cycle(
     async with database.transaction() as connection:
         await accounts.fence(connection, lane.claim())
         await channels.claim_readers(connection, lane.account.id)
-        memory = await places.load(connection, lane.account.id, habits.retries, only=only)
+        memory = await due.load_awake(connection, lane.account.id, habits.scans, habits.retries, only=only)
         marked = await cycles.mark(connection) if since is None else since
     whole = only is None
     report = Report(lane.account.name, memory.cycle + 1 if whole else memory.cycle, whole)
@@ -115,7 +116,10 @@ async def _end(hand: Hand, sets: SetHabits, memory: Memory, report: Report, mark
 
 
 class _Pass:
-    """The part of a cycle that goes through the places."""
+    """The part of a cycle that goes through the places.
+
+    Of topics that are followed on their own it knows those that want something, and of the others how many there are.
+    """
 
     def __init__(self, hand: Hand, habits: CycleHabits, memory: Memory, report: Report) -> None:
         self._hand = hand
@@ -142,6 +146,7 @@ class _Pass:
             else:
                 to_read.append((place, head, change))
         await self._rest(list(resting.values()))
+        await self._rest_asleep([place for place, _, _ in resting.values() if place.is_whole])
         for place, head, change in to_read:
             await self._read(place, head, change)
         for place in whole:
@@ -208,9 +213,13 @@ class _Pass:
         for place, _, verdict in resting:
             self._count(place, verdict)
 
+    async def _rest_asleep(self, forums: list[Place]) -> None:
+        whole = self._report.whole
+        self._report.verdicts += await rest_asleep(self._hand, self._memory, self._habits.scans, forums, whole=whole)
+
     def _count(self, place: Place, verdict: Verdict) -> None:
         self._report.verdicts[verdict] += 1
-        words = _LINES.get(verdict)
+        words = LINES.get(verdict)
         if words is not None:
             log.info(words, **self._named(place), verdict=verdict.value)
 
@@ -231,7 +240,7 @@ class _Pass:
                 most = self._hand.limits.pages_a_turn
                 await sync_topics(self._hand.lane, self._hand.database, place, cycle=self._hand.cycle, most=most)
             if place.by_topic:
-                topics = self._topics.get(place.key, [])
+                topics = await self._topics_to_read(place, change)
                 self._report.verdicts += await read_topics(scan, topics, change, self._takes_turn, self._settled)
             else:
                 await read_channel(scan, self._reading(place, head, change))
@@ -246,6 +255,16 @@ class _Pass:
             await scan.give_up()
         self._report.verdicts[verdict] += 1
         self._report.tally.add(scan.tally)
+
+    async def _topics_to_read(self, place: Place, change: Change) -> list[Place]:
+        """In an unchanged forum the topics that want something; in any other all of them may have moved."""
+        if change is Change.UNCHANGED:
+            await self._rest_asleep([place])
+            return self._topics.get(place.key, [])
+        async with self._hand.database.connection() as connection:
+            account = self._hand.lane.account.id
+            known = await places.load(connection, account, self._habits.retries, only=[place.channel])
+        return [topic for topic in known.places if not topic.is_whole]
 
     async def _deepen(self, place: Place) -> None:
         """Have a turn in the history of a channel that is mirrored in full; what is left queues again elsewhere."""
@@ -269,12 +288,3 @@ class _Pass:
 
 
 _NOT_LOOKED_AT = SKIPS | {Verdict.UNREADABLE}
-
-_LINES = {
-    Verdict.FRESH: "Skipping recently-scanned idle channel",
-    Verdict.COLD: "Skipping cold channel, not its turn",
-    # The seed said "Channel caught up via getChat", which was a look into a cache. The gate asks the server itself.
-    Verdict.UNCHANGED: "Channel caught up via the gate",
-    Verdict.UNREADABLE: "Skipping channel that no account can read",
-}
-"""The log lines the seed's operators look for; the verdict is a field of each."""

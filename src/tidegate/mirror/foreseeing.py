@@ -10,7 +10,7 @@ from tidegate.mirror.cycle import CycleHabits
 from tidegate.rules.planning import Calls, SelectedTopic, foresee_channel, foresee_gate, foresee_topics
 from tidegate.rules.retrying import FailureState, calls_to_retry, state_of
 from tidegate.rules.scanning import Verdict, decide_scan, takes_turn
-from tidegate.store import failures, places
+from tidegate.store import due, failures
 from tidegate.store.database import Connection
 from tidegate.store.places import Memory, Place
 from tidegate.words import Account
@@ -37,12 +37,14 @@ class Plan:
 
 async def foresee(connection: Connection, account: Account, habits: CycleHabits) -> Plan:
     """The plan of an account's next full cycle, from its memory alone."""
-    memory = await places.load(connection, account.id, habits.retries)
+    memory = await due.load_awake(connection, account.id, habits.scans, habits.retries)
     cycle = memory.cycle + 1
     verdicts = Counter(
         decide_scan(place.memory, habits.scans, now=memory.now, turn=cycle + place.turn_offset)
         for place in memory.places
     )
+    for asleep in memory.asleep.values():
+        verdicts += asleep
     messages = await _messages_to_retry(connection, memory, habits)
     return Plan(account.name, cycle, _calls(memory, cycle, habits, messages), verdicts)
 
@@ -59,7 +61,8 @@ def _calls(memory: Memory, cycle: int, habits: CycleHabits, messages: Counter[in
     whole = [place for place in memory.places if place.is_whole]
     total = foresee_gate(sum(place.memory.readable for place in whole), habits.limits)
     for place in whole:
-        total += _channel(place, topics.get(place.key, {}), habits, its_turn=turn(place))
+        asleep = memory.asleep[place.key].total() if place.key in memory.asleep else 0
+        total += _channel(place, topics.get(place.key, {}), asleep, habits, its_turn=turn(place))
         fetches = calls_to_retry(messages[place.key])
         total += Calls(min(fetches, 1), fetches)  # what fails on the way is left for the next cycle
     return total
@@ -67,25 +70,27 @@ def _calls(memory: Memory, cycle: int, habits: CycleHabits, messages: Counter[in
 
 async def _messages_to_retry(connection: Connection, memory: Memory, habits: CycleHabits) -> Counter[int]:
     """How many messages the failures that are due have, by our numbers of their channels."""
-    due = {
+    to_retry = {
         one.archive: one.key
         for one in memory.failed
         if not one.in_hand and state_of(one.failure, habits.retries, memory.now) is FailureState.DUE
     }
-    parts = await failures.messages_of(connection, list(due))
+    parts = await failures.messages_of(connection, list(to_retry))
     counted: Counter[int] = Counter()
-    for archive, key in due.items():
+    for archive, key in to_retry.items():
         counted[key] += max(1, len(parts.get(archive, ())))
     return counted
 
 
-def _channel(place: Place, topics: dict[int, SelectedTopic], habits: CycleHabits, *, its_turn: bool) -> Calls:
+def _channel(
+    place: Place, topics: dict[int, SelectedTopic], asleep: int, habits: CycleHabits, *, its_turn: bool
+) -> Calls:
     """What reading a channel takes. One lost on the way ends early, so only the first call is certain."""
     limits = habits.limits
     if not place.memory.readable:
         return Calls()
     if place.by_topic:
-        found = foresee_topics(topics, limits)
+        found = foresee_topics(topics, limits, asleep=asleep)
     else:
         found = foresee_channel(replace(place.memory, failures_to_retry=0), limits, its_turn=its_turn)
     listing = limits.pages_a_turn if place.memory.last_scanned_at is None else 0  # it may be a forum by now

@@ -142,7 +142,12 @@ def topics_to_search(
     )
 
 
-def foresee_topics(topics: Mapping[int, SelectedTopic], limits: CallLimits) -> Calls:
-    """What the selected topics of a forum may cost, before the gate was asked."""
-    unchanged, changed = (plan_topics(topics, change, limits).calls for change in (Change.UNCHANGED, Change.CHANGED))
-    return Calls(unchanged.at_least, changed.at_most)
+def foresee_topics(topics: Mapping[int, SelectedTopic], limits: CallLimits, *, asleep: int = 0) -> Calls:
+    """What the selected topics of a forum may cost, before the gate was asked.
+
+    *asleep* are further ones that are not read unless they moved: when the forum changed, they are asked about too.
+    """
+    unchanged = plan_topics(topics, Change.UNCHANGED, limits)
+    heads = len(topics) - len(unchanged.searches) + asleep
+    most = -(-heads // limits.heads_batch) + (len(topics) + asleep) * limits.pages_a_turn
+    return Calls(unchanged.calls.at_least, most)

@@ -1,68 +1,152 @@
-"""Which places deserve calls in the next cycle, asked of the database whatever their number (seed 000).
+"""What a cycle thinks of the topics that are followed on their own, asked of the database whatever their number.
 
-``rules.scanning.decide_scan`` is the truth; this is its twin for a question over very many places, and a property test
-holds the two together. The places are read in one pass without an index on ``last_scanned_at``: such an index would
-have to be written again with every scan, and the pass over a million is short enough.
+``rules.scanning`` is the truth; the conditions here are its twin, and property tests hold the two together. Only topics
+that want something become objects: those that are read whatever the gate says, and those with a failure. The others are
+counted in one query, and what becomes of them is stored in SQL. They are read in one pass without an index on
+``last_scanned_at``: such an index would have to be written again with every scan.
 """
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+import asyncpg
+
+from tidegate.port import ChannelId
 from tidegate.rules.retrying import RetryHabits
-from tidegate.rules.scanning import ScanHabits, Verdict
-from tidegate.store import failures
+from tidegate.rules.scanning import ScanHabits, Verdict, decide_scan
+from tidegate.store import failures, places
+from tidegate.store.channels import WHOLE
 from tidegate.store.database import Connection
-from tidegate.store.places import count_failures
+from tidegate.store.places import Memory, Place, count_failures
 from tidegate.words import AccountId
 
-_FOLLOWED = """
-    c.reader = $1 AND c.enabled AND c.state <> 'unreadable'
-    AND (p.topic = 0 OR (p.selected AND c.by_topic AND p.gone_at IS NULL))
-"""
+# $1 is the account, or its forums; $2 to $7 are the moment and the knobs. Failures are left out, because a topic that
+# has one is an object. A scan later than now (the clock went back) is not fresh, as in the rule.
+_FRESH = "(NOT p.last_scan_found_archives AND p.last_scanned_at <= $2 AND p.last_scanned_at > $3)"
+_COLD = f"(p.consecutive_empty_scans >= $4 AND p.last_scanned_at IS NOT NULL AND NOT {_FRESH})"
+_ITS_TURN = "(mod($6 + p.turn_offset, $5) = 0)"
+_READ_ANYWAY = f"(p.last_scanned_at IS NULL OR p.asked OR ($7 AND {_COLD} AND {_ITS_TURN}))"
+_FOLLOWED = "p.topic <> 0 AND p.selected AND p.gone_at IS NULL"
 
-_WITHOUT_FAILURE = "WHEN p.last_scanned_at IS NULL THEN 'FIRST' WHEN p.asked THEN 'ASKED' ELSE 'GATE'"
-
-# A scan later than now (the clock went back) is not fresh, as in the rule.
-_IDLE_OR_NOT = f"""
-    SELECT p.channel, p.topic, CASE {_WITHOUT_FAILURE} END AS verdict
+_SWEEP = f"""
+    SELECT p.channel, c.state <> 'unreadable' AS readable, count(*) AS topics,
+        count(*) FILTER (WHERE NOT p.asked AND {_FRESH}) AS fresh,
+        count(*) FILTER (WHERE NOT p.asked AND {_COLD} AND NOT {_ITS_TURN}) AS cold,
+        coalesce(array_agg(p.topic) FILTER (WHERE {_READ_ANYWAY}), '{{}}') AS wanted
     FROM channels c JOIN places p ON p.channel = c.id
-    WHERE {_FOLLOWED}
-      AND (
-        p.last_scanned_at IS NULL OR p.asked
-        OR ((p.last_scan_found_archives OR p.last_scanned_at <= $3 OR p.last_scanned_at > $2)
-            AND (p.consecutive_empty_scans < $4 OR mod($6 + p.turn_offset, $5) = 0))
-      )
+    WHERE c.reader = $1 AND c.enabled AND c.by_topic AND {_FOLLOWED} AND ($8::bigint[] IS NULL OR c.number = ANY($8))
+    GROUP BY p.channel, c.state
 """
 
-# A failure that may still succeed makes its place neither fresh nor cold, so it is due one way or the other. Asked
-# apart: joined to all places, they would all be sorted into a table of their own first.
-_FAILING = f"""
-    SELECT p.channel, p.topic, CASE WHEN f.retry THEN 'RETRY' {_WITHOUT_FAILURE} END AS verdict
-    FROM unnest($2::bigint[], $3::bigint[], $4::boolean[]) AS f (channel, topic, retry)
-    JOIN places p ON p.channel = f.channel AND p.topic = f.topic
-    JOIN channels c ON c.id = p.channel
-    WHERE {_FOLLOWED}
+_ASLEEP = f"""
+    p.channel = ANY($1) AND {_FOLLOWED} AND NOT {_READ_ANYWAY}
+    AND (p.channel, p.topic) NOT IN (SELECT * FROM unnest($8::bigint[], $9::bigint[]))
 """
+_SKIPPED = f"({_FRESH} OR ({_COLD} AND NOT {_ITS_TURN}))"
 
 
-async def due(
-    connection: Connection, account: AccountId, scans: ScanHabits, retries: RetryHabits
-) -> dict[tuple[int, int], Verdict]:
-    """The verdicts of an account's next cycle that are no skips, by channel key and topic.
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """When a cycle decides: the instant, and its number, by which turns are counted; only a *whole* one has turns."""
 
-    What is missing is fresh, cold and not in its turn, or not readable. The gate may still wake it.
+    now: datetime
+    cycle: int
+    whole: bool
+
+
+async def load_awake(
+    connection: Connection,
+    account: AccountId,
+    scans: ScanHabits,
+    retries: RetryHabits,
+    *,
+    only: Collection[ChannelId] | None = None,
+) -> Memory:
+    """What an account's next cycle starts from: its channels, the topics that want something, and how many do not.
+
+    Over *only* some channels it is no full cycle, and nobody's turn comes.
     """
-    row = await connection.fetchrow("SELECT clock_now() AS now, cycle FROM accounts WHERE id = $1", account)
-    assert row is not None
-    now = row["now"]
-    to_retry, pending = count_failures(await failures.of_reader(connection, account), retries, now)
-    awake = [place for place, count in pending.items() if count]
-    rows = await connection.fetch(
-        _IDLE_OR_NOT,
-        account, now, now - scans.fresh_for, scans.cold_after_empty_scans, scans.cold_every_nth_cycle, row["cycle"] + 1,
+    now, cycle = await places.start(connection, account)
+    moment = Moment(now, cycle + 1 if only is None else cycle, whole=only is None)
+    failed = await failures.of_reader(connection, account, only=only)
+    swept = await connection.fetch(_SWEEP, account, *_knobs(scans, moment), None if only is None else list(only))
+    wanted = {(one["channel"], topic) for one in swept if one["readable"] for topic in one["wanted"]}
+    counted = (at for counts in count_failures(failed, retries, now) for at, count in counts.items() if count)
+    failing = {(key, topic) for key, topic in counted if topic != WHOLE}
+    objects = await places.load_some(
+        connection, account, wanted | failing, failed=failed, habits=retries, now=now, only=only
+    )
+    asleep = {one["channel"]: _resting(one) for one in swept}
+    for place in objects:
+        if place.topic != WHOLE and (place.key, place.topic) not in wanted:
+            asleep[place.key][_without_failures(place, scans, moment)] -= 1
+    return Memory(now, cycle, objects, failed, asleep)
+
+
+async def rest(
+    connection: Connection,
+    forums: Collection[int],
+    awake: Collection[tuple[int, int]],
+    scans: ScanHabits,
+    moment: Moment,
+) -> None:
+    """Store what becomes of the topics of unchanged forums (by their keys) that are not *awake*.
+
+    Those that are skipped get their verdict. The others were looked at by the gate and found empty, as in the rule
+    ``after_scan``. The first go first, since the second would look fresh to them.
+    """
+    values = (
+        list(forums), *_knobs(scans, moment), [key for key, _ in awake], [topic for _, topic in awake]
     )  # fmt: skip
-    rows += await connection.fetch(
-        _FAILING,
-        account,
-        [key for key, _ in awake], [topic for _, topic in awake], [to_retry[place] > 0 for place in awake],
+    skip = f"CASE WHEN {_FRESH} THEN '{Verdict.FRESH.value}' ELSE '{Verdict.COLD.value}' END"
+    await connection.execute(
+        f"UPDATE places p SET verdict = {skip} WHERE {_ASLEEP} AND {_SKIPPED} AND p.verdict IS DISTINCT FROM {skip}",
+        *values,
+    )
+    await connection.execute(
+        f"""
+        UPDATE places p
+        SET last_scanned_at = clock_now(), last_scan_found_archives = false, verdict = '{Verdict.UNCHANGED.value}',
+            consecutive_empty_scans = p.consecutive_empty_scans + 1, watermark = greatest(p.watermark, p.newest_seen)
+        WHERE {_ASLEEP} AND NOT {_SKIPPED}
+        """,
+        *values,
+    )
+
+
+async def note_unreadable(connection: Connection, forums: Collection[int]) -> None:
+    """Store that nobody can read the topics of these forums."""
+    await connection.execute(
+        f"UPDATE places p SET verdict = $2 WHERE p.channel = ANY($1) AND {_FOLLOWED} AND p.verdict IS DISTINCT FROM $2",
+        list(forums), Verdict.UNREADABLE.value,
     )  # fmt: skip
-    return {(row["channel"], row["topic"]): Verdict[row["verdict"]] for row in rows}
+
+
+def _knobs(scans: ScanHabits, moment: Moment) -> tuple[Any, ...]:
+    return (
+        moment.now,
+        moment.now - scans.fresh_for,
+        scans.cold_after_empty_scans,
+        scans.cold_every_nth_cycle,
+        moment.cycle,
+        moment.whole,
+    )
+
+
+def _resting(row: asyncpg.Record) -> Counter[Verdict]:
+    """How many topics of a forum are not read anyway, by verdict."""
+    if not row["readable"]:
+        return Counter({Verdict.UNREADABLE: row["topics"]})
+    gated = row["topics"] - row["fresh"] - row["cold"] - len(row["wanted"])
+    return Counter({Verdict.FRESH: row["fresh"], Verdict.COLD: row["cold"], Verdict.GATE: gated})
+
+
+def _without_failures(place: Place, scans: ScanHabits, moment: Moment) -> Verdict:
+    """What a topic was counted as in the sweep, which knows nothing of its failures."""
+    memory = replace(place.memory, failures_to_retry=0, failures_pending=0)
+    return decide_scan(memory, scans, now=moment.now, turn=moment.cycle + place.turn_offset)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
@@ -56,15 +56,18 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """All an account's cycle starts from, as of one instant of the database."""
+    """All an account's cycle starts from, as of one instant of the database; *cycle* is the last full one.
+
+    *asleep* are topics that are not among the *places*: how many of each verdict, by the key of their channel.
+    """
 
     now: datetime
     cycle: int
     places: list[Place]
     failed: list[Failed]
+    asleep: Mapping[int, Counter[Verdict]] = field(default_factory=dict)
 
 
-# One query for everything the account reads, whatever its number of channels and topics.
 _LOAD = f"""
     SELECT c.id AS key, c.number AS channel, c.title, p.topic, c.forum, c.protected, c.by_topic, p.turn_offset,
         {_MEMORY}, c.state <> 'unreadable' AS readable, clock_now() AS now,
@@ -76,26 +79,63 @@ _LOAD = f"""
     FROM channels c JOIN places p ON p.channel = c.id
     WHERE c.reader = $1 AND c.enabled AND ($2::bigint[] IS NULL OR c.number = ANY($2))
       AND (p.topic = 0 OR (p.selected AND c.by_topic AND p.gone_at IS NULL))
-    ORDER BY c.id, p.topic
 """
+_SOME = f"""
+    {_LOAD} AND p.topic = 0
+    UNION ALL
+    {_LOAD} AND (p.channel, p.topic) IN (SELECT * FROM unnest($3::bigint[], $4::bigint[]))
+"""
+_IN_ORDER = "ORDER BY key, topic"
+
+
+async def start(connection: Connection, account: AccountId) -> tuple[datetime, int]:
+    """The instant from which a cycle looks at things, and the number of the last full one."""
+    row = await connection.fetchrow("SELECT clock_now() AS now, cycle FROM accounts WHERE id = $1", account)
+    assert row is not None
+    return row["now"], row["cycle"]
 
 
 async def load(
-    connection: Connection, account: AccountId, habits: RetryHabits, *, only: Iterable[ChannelId] | None = None
+    connection: Connection, account: AccountId, habits: RetryHabits, *, only: Collection[ChannelId] | None = None
 ) -> Memory:
-    """What is remembered of every enabled channel and topic that *account* reads; of *only* some where it is given."""
-    chosen = None if only is None else list(only)
-    row = await connection.fetchrow("SELECT clock_now() AS now, cycle FROM accounts WHERE id = $1", account)
-    assert row is not None
-    found = await connection.fetch(_LOAD, account, chosen)
-    failed = await failures.of_reader(connection, account, only=chosen)
-    due, awake = count_failures(failed, habits, row["now"])
+    """What is remembered of every enabled channel and selected topic that *account* reads, or *only* of some channels.
+
+    For a whole account ``due.load_awake`` leaves out the topics that want nothing.
+    """
+    now, cycle = await start(connection, account)
+    failed = await failures.of_reader(connection, account, only=only)
+    found = await connection.fetch(f"{_LOAD} {_IN_ORDER}", account, None if only is None else list(only))
+    return Memory(now, cycle, _with_failures(found, failed, habits, now), failed)
+
+
+async def load_some(
+    connection: Connection,
+    account: AccountId,
+    topics: Collection[tuple[int, int]],
+    *,
+    failed: list[Failed],
+    habits: RetryHabits,
+    now: datetime,
+    only: Collection[ChannelId] | None = None,
+) -> list[Place]:
+    """The enabled channels that *account* reads, and of their topics those given by channel key and topic."""
+    found = await connection.fetch(
+        f"{_SOME} {_IN_ORDER}",
+        account, None if only is None else list(only), [key for key, _ in topics], [topic for _, topic in topics],
+    )  # fmt: skip
+    return _with_failures(found, failed, habits, now)
+
+
+def _with_failures(
+    found: Iterable[asyncpg.Record], failed: list[Failed], habits: RetryHabits, now: datetime
+) -> list[Place]:
+    due, awake = count_failures(failed, habits, now)
 
     def counted(place: Place) -> Place:
         at = (place.key, place.topic)
         return replace(place, memory=replace(place.memory, failures_to_retry=due[at], failures_pending=awake[at]))
 
-    return Memory(row["now"], row["cycle"], [counted(_place(one)) for one in found], failed)
+    return [counted(_place(one)) for one in found]
 
 
 async def pending(
