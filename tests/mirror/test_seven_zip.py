@@ -130,13 +130,14 @@ async def test_a_header_that_leads_to_itself_ends() -> None:
     "header",
     [
         b"\x01\x05\xff" + b"\xff" * 8 + b"\x00",
+        b"\x01\x05\xf3\xff\xff\xff\xff\x00",
         b"\x01\x04\x07\x0b\xff" + b"\xff" * 8,
         b"\x17\x06\xff" + b"\xff" * 8 + b"\xff" * 9,
         b"\x01\x04\x07\x0b\x01\x00\x01\x10\x21\xff" + b"\x7f" * 16,
         b"\x02",
         b"\x01\x05\x02\x11\x05\x00a\x00\x00\x00\x00\x00",
     ],
-    ids=["files", "folders", "packed streams", "steps", "no header", "fewer names than files"],
+    ids=["files", "fewer files", "folders", "packed streams", "steps", "no header", "fewer names than files"],
 )
 async def test_counts_that_lie_are_damaged(header: bytes) -> None:
     """A count without end is not begun: nothing is allocated for it."""

@@ -123,6 +123,16 @@ async def test_sparse_files_have_their_real_size() -> None:
     assert files(await listed(content, "tar")) == [("old.img", 5 * GIB), ("new.img", 7 * GIB)]
 
 
+async def test_a_link_with_long_names_keeps_its_own() -> None:
+    """Where it leads is told in a header of its own, before or after that with its name."""
+    name, leads = f"{LONG}\x00".encode(), b"elsewhere/" * 20
+    told = header("././@LongLink", len(name), kind=tarfile.GNUTYPE_LONGNAME) + name.ljust(512, b"\x00")
+    target = header("././@LongLink", len(leads), kind=tarfile.GNUTYPE_LONGLINK) + leads.ljust(512, b"\x00")
+    for order in (told + target, target + told):
+        content = order + header("short", 0, kind=tarfile.LNKTYPE) + bytes(1024)
+        assert files(await listed(content, "tar")) == [(LONG, 0)]
+
+
 async def test_a_packed_tar_may_be_of_several_streams() -> None:
     """Packers that work in parallel write stream after stream."""
     content = tarred(DRAGON)

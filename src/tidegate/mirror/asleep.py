@@ -29,14 +29,13 @@ LINES = {
 
 
 async def rest_asleep(
-    hand: Hand, memory: Memory, scans: ScanHabits, forums: Iterable[Place], *, whole: bool
+    hand: Hand, memory: Memory, scans: ScanHabits, moment: Moment, forums: Iterable[Place]
 ) -> Counter[Verdict]:
     """Store what becomes of the sleeping topics of unchanged forums, many in one go; returns their verdicts.
 
     One log line tells of all topics of a forum that have the same verdict.
     """
     told: Counter[Verdict] = Counter()
-    moment = Moment(memory.now, hand.cycle, whole)
     for some in _portions([forum for forum in forums if forum.key in memory.asleep], memory):
         await _store(hand, memory, scans, moment, some)
         for forum in some:
@@ -50,8 +49,9 @@ async def _store(hand: Hand, memory: Memory, scans: ScanHabits, moment: Moment, 
     async with hand.database.transaction() as connection:
         await accounts.fence(connection, hand.lane.claim())
         pending = await places.pending(connection, hand.lane.account.id, hand.retries, memory.now)
+        keys = {forum.key for forum in forums}
         awake = {at for at, count in pending.items() if count}
-        awake |= {(place.key, place.topic) for place in memory.places if not place.is_whole}
+        awake |= {(place.key, place.topic) for place in memory.places if place.key in keys}
         readable = [forum.key for forum in forums if forum.memory.readable]
         await due.rest(connection, readable, awake, scans, moment)
         await due.note_unreadable(connection, [forum.key for forum in forums if not forum.memory.readable])

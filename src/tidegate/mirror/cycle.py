@@ -37,6 +37,7 @@ from tidegate.rules.scanning import (
 )
 from tidegate.store import accounts, archives, channels, cycles, due, feed, places
 from tidegate.store.database import Database
+from tidegate.store.due import Moment
 from tidegate.store.places import Memory, Place
 
 log = structlog.get_logger()
@@ -214,8 +215,8 @@ class _Pass:
             self._count(place, verdict)
 
     async def _rest_asleep(self, forums: list[Place]) -> None:
-        whole = self._report.whole
-        self._report.verdicts += await rest_asleep(self._hand, self._memory, self._habits.scans, forums, whole=whole)
+        moment = Moment(self._memory.now, self._report.cycle, self._report.whole)
+        self._report.verdicts += await rest_asleep(self._hand, self._memory, self._habits.scans, moment, forums)
 
     def _count(self, place: Place, verdict: Verdict) -> None:
         self._report.verdicts[verdict] += 1

@@ -173,16 +173,13 @@ class _Gzip:
 
     def __init__(self) -> None:
         self._inflate = zlib.decompressobj(wbits=31)
-        self._filled = False
 
     def decompress(self, data: bytes, max_length: int) -> bytes:
-        step = self._inflate.decompress(self._inflate.unconsumed_tail + data, max_length)
-        self._filled = len(step) == max_length  # so there may be more without further input
-        return step
+        return self._inflate.decompress(self._inflate.unconsumed_tail + data, max_length)
 
     @property
     def needs_input(self) -> bool:
-        return not self._inflate.unconsumed_tail and not self._filled
+        return not self._inflate.unconsumed_tail  # the checksum at the end is left over until all else is inflated
 
     @property
     def eof(self) -> bool:
