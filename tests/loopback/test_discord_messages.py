@@ -22,8 +22,8 @@ from tidegate.loopback.discord.world import BEGINS
 NONE = Permission(0)
 
 
-def made(count: int, *, every: timedelta = timedelta(minutes=1)) -> Made:
-    return Made(count, BEGINS, every, 5, "general", (1, 2, 3))
+def computed(count: int, *, every: timedelta = timedelta(minutes=1)) -> Made:
+    return Made.until(BEGINS, count, every, low=5, title="general", authors=(1, 2, 3))
 
 
 def deny(channel: Channel, *denied: Permission) -> None:
@@ -220,7 +220,7 @@ class TestLaws:
     @given(size=st.integers(1, 1_000_000), place=st.integers(0, 999_999), every=st.integers(1, 600))
     def test_a_million_messages_cost_nothing(self, size: int, place: int, every: int) -> None:
         """What a channel is made with is computed: ids rise with the place, and a place is found from its id."""
-        history = History(made(size, every=timedelta(seconds=every)))
+        history = History(computed(size, every=timedelta(seconds=every)))
         assert history.made is not None
         at = place % size
         number = history.made.id_at(at)
@@ -234,7 +234,9 @@ def small_world(size: int) -> tuple[World, Channel]:
     world = World(HeldClock(BEGINS))
     world.add_bot("Tidebot")
     channel = world.add_channel(world.add_guild("Harbour"), "general")
-    channel.history = History(Made(size, BEGINS, timedelta(minutes=1), 5, "general", tuple(world.people)))
+    authors = tuple(world.people)
+    made = Made.until(BEGINS, size, timedelta(minutes=1), low=5, title="general", authors=authors)
+    channel.history = History(made)
     return world, channel
 
 

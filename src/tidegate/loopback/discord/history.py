@@ -9,17 +9,19 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import ConfigDict
+from pydantic import ConfigDict, PlainSerializer
 
 from tidegate.loopback.discord.snowflakes import LOW_BITS, moment_of, snowflake
+
+IN_ORDER = PlainSerializer(sorted)
+"""A set that is kept in one order, so that equal worlds are kept alike."""
 
 _WORDS = (
     "anchor", "beacon", "current", "drift", "ebb", "flood", "gate", "harbour", "island", "jetty", "keel", "lagoon",
     "mooring", "narrows", "oar", "pier", "quay", "reef", "sail", "tide", "undertow", "vessel", "wharf", "yawl",
 )  # fmt: skip
-_MILLISECOND = timedelta(milliseconds=1)
 
 
 @dataclass(slots=True)
@@ -52,23 +54,32 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """The messages a channel was made with: *count* of them before *ends*, *every* so often, by *authors* in turn.
+    """The messages a channel was made with: *count* from *begins* on, one each *step*, by *authors* in turn.
 
-    *low* are the low bits of their ids; no two channels share them, so no two messages of a world have one id.
+    Both are in milliseconds of Discord's own time, and a message comes somewhere within the first two thirds of its
+    step. *low* are the low bits of the ids; no two channels share them, so no two messages of a world have one id.
     """
 
     count: int
-    ends: datetime
-    every: timedelta
+    begins: int
+    step: int
     low: int
     title: str
     authors: tuple[int, ...]
 
+    @classmethod
+    def until(cls, ends: datetime, count: int, every: timedelta, **otherwise: Any) -> Made:
+        """So many messages before *ends*, *every* so often; *otherwise* are the other fields."""
+        step = max(1, every // timedelta(milliseconds=1))
+        return cls(count, (snowflake(ends) >> LOW_BITS) - step * count, step, **otherwise)
+
     def id_at(self, place: int) -> int:
-        begins = snowflake(self.ends - self.every * self.count) >> LOW_BITS
-        step = self.every // _MILLISECOND
-        uneven = place * 2_654_435_761 % 4_294_967_296 * (step * 2 // 3) >> 32
-        return (begins + place * step + uneven) << LOW_BITS | self.low
+        uneven = place * 2_654_435_761 % 4_294_967_296 * (self.step * 2 // 3) >> 32
+        return (self.begins + place * self.step + uneven) << LOW_BITS | self.low
+
+    @property
+    def begun_at(self) -> datetime:
+        return moment_of(self.begins << LOW_BITS)
 
     def place_of(self, number: int) -> int | None:
         place = bisect_left(range(self.count), number, key=self.id_at)
@@ -85,7 +96,7 @@ class History:
     """All messages of a channel by id: those it was made with, and what people did since."""
 
     made: Made | None = None
-    gone: set[int] = field(default_factory=set)  # made messages that were deleted
+    gone: Annotated[set[int], IN_ORDER] = field(default_factory=set)  # made messages that were deleted
     posted: list[int] = field(default_factory=list)  # ids of messages that came later, oldest first
     held: dict[int, Message] = field(default_factory=dict)  # those that came later, and made ones that changed
 

@@ -133,7 +133,7 @@ def _make_channel(world: World, guild: Guild, spec: ChannelSpec, position: int, 
     low = next(numbers)
     made = _made(world, spec.messages, spec.every_s, low, spec.name)
     held = [_make_thread(world, guild, kind, thread, next(numbers)) for thread in threads]
-    begins = min([_begins(made), *(moment_of(thread.id) for thread in held)]) - _MINUTE
+    begins = min([made.begun_at, *(moment_of(thread.id) for thread in held)]) - _MINUTE
     channel = Channel(snowflake(begins, low), kind, spec.name, guild.id, position=position, topic=spec.topic)
     channel.parent = _category(world, guild, spec.category) if spec.category else 0
     channel.overwrites = overwrites(world, guild, spec.overwrites)
@@ -157,7 +157,7 @@ def _make_thread(world: World, guild: Guild, kind: ChannelKind, spec: ThreadSpec
     if spec.private and kind is not ChannelKind.TEXT:
         raise BadInput(f'The thread "{spec.name}" is private, which only threads of text channels can be.')
     made = _made(world, max(spec.messages, forum), spec.every_s, low, spec.name)
-    number = made.id_at(0) if forum else snowflake(_begins(made) - _MINUTE, low)
+    number = made.id_at(0) if forum else snowflake(made.begun_at - _MINUTE, low)
     sort = ChannelKind.NEWS_THREAD if kind is ChannelKind.NEWS else ChannelKind.PUBLIC_THREAD
     thread = Channel(number, ChannelKind.PRIVATE_THREAD if spec.private else sort, spec.name, guild.id)
     thread.history = History(made)
@@ -173,11 +173,7 @@ def _made(world: World, messages: int, every_s: float, low: int, title: str) -> 
     every = timedelta(seconds=every_s)
     if low >= 1 << LOW_BITS or BEGINS - every * (messages + 2) < _EARLIEST:
         raise BadInput(f'The messages of "{title}" reach back beyond 2020; ask for fewer, or for less every_s.')
-    return Made(messages, BEGINS, every, low, title, tuple(world.people))
-
-
-def _begins(made: Made) -> datetime:
-    return made.ends - made.every * made.count
+    return Made.until(BEGINS, messages, every, low=low, title=title, authors=tuple(world.people))
 
 
 def _category(world: World, guild: Guild, name: str) -> int:

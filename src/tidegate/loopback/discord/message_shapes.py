@@ -47,8 +47,7 @@ def message(world: World, place: Channel, one: Message, bot: Bot, at: str, *, co
     if one.reply_to:
         shape |= _reply(world, place, one, bot, at, content=content)
     shape |= one.fields
-    mentioned = f"<@{bot.id}>" in one.text
-    if not (content or mentioned or one.author == bot.id or place.kind is ChannelKind.DM):
+    if not (content or one.author == bot.id or place.kind is ChannelKind.DM or f"<@{bot.id}>" in one.text):
         shape |= {"content": "", "attachments": [], "embeds": [], "components": []}
         shape.pop("poll", None)
     return shape

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import IntEnum
+from typing import Annotated
 
-from tidegate.loopback.discord.history import History, Message
+from tidegate.loopback.discord.history import IN_ORDER, History, Message
 from tidegate.loopback.discord.permissions import EVERYTHING, USUAL, Overwrite, Permission, effective
 
 HAS_THREAD = 1 << 5
@@ -50,7 +51,7 @@ class User:
 class Bot(User):
     """An account: what Tidegate signs in as. *tokens* counts how often its token was made anew."""
 
-    switched_on: set[str] = field(default_factory=lambda: set(PRIVILEGED))
+    switched_on: Annotated[set[str], IN_ORDER] = field(default_factory=lambda: set(PRIVILEGED))
     tokens: int = 1
 
 
@@ -92,7 +93,7 @@ class Thread:
     archive_changed_at: datetime
     locked: bool = False
     sent: int = 0
-    members: set[int] = field(default_factory=set)
+    members: Annotated[set[int], IN_ORDER] = field(default_factory=set)
 
 
 @dataclass(slots=True)

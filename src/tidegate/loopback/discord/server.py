@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -121,7 +121,8 @@ class DiscordServer:
     async def _say_nothing(self, http: web.Request, *, hang_up: bool) -> web.StreamResponse:
         """Cut the connection, or leave the call unanswered until its client or this platform ends."""
         while not hang_up and http.transport and not http.transport.is_closing() and not self._closing.is_set():
-            await asyncio.wait([asyncio.ensure_future(self._closing.wait())], timeout=0.2)
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._closing.wait(), timeout=0.2)
         if http.transport:
             http.transport.abort()
         return web.Response(status=499)
