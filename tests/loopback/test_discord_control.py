@@ -73,6 +73,8 @@ class TestChanges:
         assert await tell(control, "/world", "PUT", **WORLD) == first
         assert await truth(control) == before
         assert len(before) == 120
+        some = await truth(control, f"general?after={before[9]['id']}&limit=3")
+        assert some == before[10:13]
 
     async def test_others_post_edit_and_delete(self, control: httpx.AsyncClient) -> None:
         """What the truth then holds, by the ids that were answered."""

@@ -182,7 +182,7 @@ class TestNews:
             add_reaction(world, general, message.id, "👍", message.author)
             world.post(general, "more words")
             messages = await client.until("message", 2)
-            assert [message.content for message in messages] == ["", ""]
+            assert [(message.channel.name, message.content) for message in messages] == [("general", "")] * 2
             assert client.all("raw_reaction_add") == []
         direct = discord.Intents(guilds=True, dm_messages=True, message_content=True)
         async with connected(discord_server, intents=direct) as client:
@@ -226,6 +226,27 @@ class TestSessions:
             await client.until("ready", 2)
             assert client.get_channel(general.id).last_message_id == missed.id
             assert client.all("message") == client.all("resumed") == []
+
+    async def test_a_session_waits_only_so_long(self, discord_server: DiscordServer) -> None:
+        """Resumed in time it goes on; later, or after an event nobody told it, the answer is op 9 with false."""
+        token = discord_server.world.token(first_bot(discord_server))
+        await self._come_and_go(discord_server, token, 4000)
+        [number] = discord_server.gateway.sessions
+
+        async def resume(last: int) -> tuple[int, object]:
+            async with aiohttp.ClientSession() as session, session.ws_connect(discord_server.gateway_url) as socket:
+                await socket.receive_json()
+                told = {"token": token, "session_id": number, "seq": last}
+                await socket.send_json({"op": 6, "d": told})
+                frame = await socket.receive_json()
+                await socket.close(code=4000)
+                return frame["op"], frame.get("t") or frame["d"]
+
+        assert await resume(99) == (9, False)
+        assert await resume(2) == (0, "RESUMED")
+        assert await resume(1) == (0, "GUILD_CREATE")
+        discord_server.world.limits.resume_s = -1
+        assert await resume(2) == (9, False)
 
     async def test_the_gateway_may_ask_to_reconnect(self, discord_server: DiscordServer, general: Channel) -> None:
         """Op 7, and op 9 with true: the client comes back to its session."""

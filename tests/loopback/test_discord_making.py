@@ -80,11 +80,11 @@ class TestMaking:
         """Roles grant, channels overwrite for everyone, a role or one bot, and an administrator may do everything."""
         spec = DiscordSpec.model_validate(
             {
-                "bots": [{"name": "one"}, {"name": "two"}, {"name": "out"}],
+                "bots": [{"name": "one"}, {"name": "two"}, {"name": "three"}, {"name": "out"}],
                 "guilds": [
                     {
                         "name": "Harbour",
-                        "bots": ["one", "two"],
+                        "bots": ["one", "two", "three"],
                         "permissions": ["VIEW_CHANNEL"],
                         "roles": [
                             {"name": "reader", "permissions": ["READ_MESSAGE_HISTORY"]},
@@ -108,12 +108,14 @@ class TestMaking:
             }
         )
         world = made(spec)
-        one, two, out = world.bots
+        one, two, three, out = world.bots
         seen = {name: world.may(one, world.channel(name)) for name in ("open", "hidden", "readers")}
         assert seen["open"] == Permission.VIEW_CHANNEL | Permission.READ_MESSAGE_HISTORY
         assert seen["hidden"] == Permission(0)
         assert seen["readers"] == Permission.VIEW_CHANNEL
         assert Permission.MANAGE_THREADS in world.may(two, world.channel("hidden"))
+        assert world.may(three, world.channel("readers")) == Permission(0)
+        assert world.may(three, world.channel("open")) == Permission.VIEW_CHANNEL
         assert world.may(out, world.channel("open")) == Permission(0)
         member = world.guilds[world.channel("open").guild].members[one]
         member.timed_out_until = NOON + timedelta(minutes=1)

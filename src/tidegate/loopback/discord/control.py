@@ -54,8 +54,10 @@ def discord_control(server: DiscordServer) -> APIRouter:
         return {"count": len(recently_invalid(server.world)), "limit": server.world.limits.invalid}
 
     @router.get("/truth/discord/{channel}")
-    async def truth(channel: str) -> list[dict[str, Any]]:
-        return [_shown(server.world, message) for message in server.world.channel(channel).history]
+    async def truth(channel: str, after: int = 0, limit: int | None = None) -> list[dict[str, Any]]:
+        history = server.world.channel(channel).history
+        held = history.after(after, len(history) if limit is None else limit)
+        return [_shown(server.world, message) for message in reversed(held)]
 
     return router
 
