@@ -100,7 +100,7 @@ async def test_a_file_is_found_from_the_command_line(database: Database, tmp_pat
     _, out, _ = await run(database, tmp_path, "search", "gate")
     assert "tower/gate.stl" in out
     code, out, err = await run(database, tmp_path, "search", "dragon")
-    assert (code, out, err) == (0, "", 'Nothing has all words of "dragon".\n')
+    assert (code, out, err) == (0, "", "Nothing was found for: dragon\n")
 
 
 async def test_an_operator_finds_a_file_inside_an_archive(home: Path, control: str) -> None:

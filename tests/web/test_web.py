@@ -10,6 +10,7 @@ import socket
 import subprocess
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from http import HTTPStatus
 from pathlib import Path
 
 import asyncpg
@@ -138,16 +139,21 @@ class TestMetrics:
         assert "tidegate_database_connections_in_use 1.0" in answer.text
 
 
+def problem(status: int, sentence: str) -> dict[str, object]:
+    """A refusal as RFC 9457 has it."""
+    return {"type": "about:blank", "title": HTTPStatus(status).phrase, "status": status, "detail": sentence}
+
+
 class TestRefusals:
     async def test_an_unknown_path_is_a_sentence(self, client: httpx.AsyncClient) -> None:
         """JSON with a sentence, whatever was asked for."""
         answer = await client.get("/no/such/page")
-        assert (answer.status_code, answer.json()) == (404, {"problem": "There is nothing at /no/such/page."})
+        assert (answer.status_code, answer.json()) == (404, problem(404, "There is nothing at /no/such/page."))
 
     async def test_a_wrong_method_is_a_sentence(self, client: httpx.AsyncClient) -> None:
         """The path exists, the way of asking does not."""
         answer = await client.post("/health")
-        assert (answer.status_code, answer.json()) == (405, {"problem": "/health cannot be asked with POST."})
+        assert (answer.status_code, answer.json()) == (405, problem(405, "/health cannot be asked with POST."))
 
     async def test_our_own_fault_shows_no_traceback(self, database: Database) -> None:
         """Whoever asks learns that it failed; the log has the rest."""
@@ -160,7 +166,7 @@ class TestRefusals:
         async with answering(app) as client:
             answer = await client.get("/broken")
         assert answer.status_code == 500
-        assert answer.json() == {"problem": "Something went wrong inside Tidegate; its log says what."}
+        assert answer.json() == problem(500, "Something went wrong inside Tidegate; its log says what.")
 
     async def test_bad_input_is_a_sentence(self, database: Database) -> None:
         """A value of the wrong kind is named with its place."""
@@ -173,7 +179,7 @@ class TestRefusals:
         async with answering(app) as client:
             answer = await client.get("/page", params={"number": "x"})
         assert answer.status_code == 422
-        assert "query.number" in answer.json()["problem"]
+        assert "query.number" in answer.json()["detail"]
 
 
 class TestListening:

@@ -16,6 +16,7 @@ from tidegate.cli import (
     backfill,
     calls,
     channel,
+    context,
     cycle,
     db,
     demo,
@@ -24,6 +25,7 @@ from tidegate.cli import (
     plan,
     search,
     settings,
+    token,
     web,
     worker,
 )
@@ -68,6 +70,8 @@ app.command("backfill")(backfill.backfill)
 app.command("reconcile")(backfill.reconcile)
 app.add_typer(archive.app, name="archive")
 app.command("search")(search.search)
+app.command("context")(context.context)
+app.add_typer(token.app, name="token")
 app.command("settings")(settings.show)
 app.add_typer(db.app, name="db")
 app.command("feed")(feed.show)

@@ -92,6 +92,20 @@ class Coverage:
         return holes
 
 
+def incomplete_before(coverage: Coverage, *, upto: int) -> int | None:
+    """The number from which on every message up to *upto* is known; None when that is all of them.
+
+    When not even *upto* is covered, nothing is known to be complete, and it is the number after it. Of a channel in
+    which no message was ever seen (*upto* 0) nothing is missing.
+    """
+    if upto <= START:
+        return None
+    known = next((span for span in coverage.spans if span.low <= upto <= span.high), None)
+    if known is None:
+        return upto + 1
+    return None if known.low <= START else known.low
+
+
 # What a page proves
 
 

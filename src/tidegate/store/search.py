@@ -133,7 +133,9 @@ async def _messages(connection: Connection, asked: Asked) -> tuple[list[Found], 
     matched = 0
     async for low in windows.back_from(connection, asked.query.before, await _expected(connection, asked), asked.depth):
         where, values = _where(asked, low, after=3)
-        text = _MESSAGES.format(rank=_rank(asked, "n.words"), where=where)
+        # Without the fence the planner walks back through time, and a rare word takes it through every message.
+        fence = "OFFSET 0" if asked.query.row_query else ""
+        text = _MESSAGES.format(rank=_rank(asked, "n.words"), where=where, fence=fence)
         rows = await connection.fetch(text, asked.depth, asked.most + 1, asked.query.text_query, *values)
         matched = rows[0]["matched"] if rows else 0
         if matched >= asked.depth:
@@ -145,10 +147,10 @@ async def _messages(connection: Connection, asked: Asked) -> tuple[list[Found], 
 # The newest matches, by whichever index the planner finds right; weighed, cut, and only then read in full.
 _MESSAGES = """
     WITH newest AS (
-        SELECT m.channel, m.id, m.at, m.words
-        FROM messages m
-        WHERE m.deleted_at IS NULL {where}
-        ORDER BY m.at DESC, m.id DESC
+        SELECT * FROM (
+            SELECT m.channel, m.id, m.at, m.words FROM messages m WHERE m.deleted_at IS NULL {where} {fence}
+        ) AS matches
+        ORDER BY at DESC, id DESC
         LIMIT $1
     ), best AS (
         SELECT n.channel, n.id, n.at, {rank} AS rank, count(*) OVER () AS matched

@@ -1,4 +1,4 @@
-"""The web floor: ``/health`` and ``/metrics`` today, pages and API on the floors above."""
+"""The web floor: ``/health``, ``/metrics``, and the API below ``/api``."""
 
 from tidegate.web.application import make_app
 from tidegate.web.serving import listen, serve_web
