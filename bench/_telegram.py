@@ -11,12 +11,13 @@ from telethon.crypto import rsa
 from telethon.sessions import MemorySession
 
 from tidegate.clock import SystemClock
-from tidegate.lanes import Lane, ReadLimits
+from tidegate.lanes import Lane, ReadLimits, SendLimits
 from tidegate.loopback.telegram import TelegramServer, World
 from tidegate.loopback.telegram.channels import Channel
 from tidegate.mirror.cycle import CycleHabits, Report, run_cycle
 from tidegate.mirror.listing import sync_channels
 from tidegate.platforms.telegram import Loopback, sign_in, telegram_opener
+from tidegate.rules.pacing import Allowance
 from tidegate.store import accounts, channels, cycles
 from tidegate.store.calls import Ledger
 from tidegate.store.channels import Wishes
@@ -24,6 +25,7 @@ from tidegate.store.database import Database
 from tidegate.words import Account, CallKind, Claim, Outcome, Platform, Standing
 
 UNPACED = ReadLimits(per_second=10_000, at_once=10)
+UNPACED_SENDS = SendLimits(Allowance(ceiling=60_000))
 """Calls are counted here, not timed."""
 
 
@@ -122,15 +124,17 @@ class Reader:
             ledger=self._ledger,
             clock=SystemClock(),
             reads=UNPACED,
+            sends=UNPACED_SENDS,
         )
         await self._lane.load()
 
-    async def enable(self, channel: Channel, *topics: int) -> None:
-        """Mirror *channel* as a whole, or only these topics of it."""
+    async def enable(self, channel: Channel, *topics: int, destination: Channel | None = None) -> None:
+        """Mirror *channel* as a whole, or only these topics of it; its archives go to *destination*."""
         await sync_channels(self.lane, self._database)
         async with self._database.transaction() as connection:
             kept = await channels.find(connection, str(channel.id))
-            await channels.enable(connection, kept, Wishes(topics=topics))
+            target = None if destination is None else (await channels.find(connection, str(destination.id))).key
+            await channels.enable(connection, kept, Wishes(topics=topics, destination=target))
 
     async def mark(self) -> int:
         """A place in the ledger after everything so far."""

@@ -80,7 +80,9 @@ def habits_of(settings: Settings) -> CycleHabits:
 
 def filing_habits(settings: Settings, habits: CycleHabits) -> FilingHabits:
     """How archives are filed; their parts lie in the data folder meanwhile."""
-    return FilingHabits(habits.retries, WorkFolder(settings.home / "work", host=this_host()))
+    return FilingHabits(
+        habits.retries, WorkFolder(settings.home / "work", reserve=settings.disk_reserve, host=this_host())
+    )
 
 
 async def trade_of(house: House, *, others: Trade | None = None, every: timedelta | None) -> Trade:

@@ -84,6 +84,12 @@ Size = Annotated[
     BeforeValidator(parse_size),
     Allowed("a size such as 700MB or 4GiB, a number of bytes, or left out for no limit"),
 ]
+Room = Annotated[
+    int,
+    BeforeValidator(parse_size),
+    Field(ge=0),
+    Allowed("a size such as 700MB or 4GiB, or a number of bytes"),
+]
 TimeOut = Annotated[
     timedelta,
     BeforeValidator(parse_span),

@@ -29,6 +29,7 @@ from tidegate.setting_kinds import (
     LogLevel,
     Port,
     Rate,
+    Room,
     Secret,
     Size,
     Span,
@@ -189,6 +190,10 @@ class Settings(BaseSettings):
     retry_cap: Count = setting(5, "How often a failed archive is tried before it waits for a person.")
     archive_size_limit: Size = setting(
         None, "The largest archive that is worked on; larger ones fail, and are tried again once the limit is raised."
+    )
+    disk_reserve: Room = setting(
+        1 << 30,
+        "How much of the disk is left to others; an archive whose parts would need it fails until there is room.",
     )
     archive_quiet_for: Span = setting(
         timedelta(hours=1), "How long no part may come for a set to be whole whose end neither name nor size tells."

@@ -60,6 +60,43 @@ async def test_a_script_gets_the_contracts_shape(database: Database, tmp_path: P
     assert "It did not arrive." in out
 
 
+async def test_where_an_archive_went_is_shown(database: Database, tmp_path: Path, reader: AccountId) -> None:
+    """S-53, S-82: its parts with their hashes, each message in the destination, and what it is a duplicate of."""
+    good, bad = await some_archives(database, reader)
+    await database.pool.execute(r"UPDATE archives SET content = '\xab', duplicate_of = $2 WHERE id = $1", good, bad)
+    await database.pool.execute(r"UPDATE archive_parts SET sha256 = '\xab' WHERE archive = $1", good)
+    await database.pool.execute(
+        """
+        INSERT INTO deliveries (archive, destination, number, source_message, source_file, name, first_byte, size, way,
+                                state, message)
+        SELECT $1, channel, n, 1, 1, 'good.zip.00' || n, 0, 5, 'upload', 'sent', 70 + n
+        FROM archives, generate_series(1, 2) n WHERE id = $1
+        """,
+        good,
+    )
+    _, out, _ = await run(database, tmp_path, "archive", "show", str(good), "--json")
+    shown = json.loads(out)
+    assert (shown["content"], shown["duplicate_of"], shown["files"][0]["sha256"]) == ("ab", bad, "ab")
+    assert [(one["name"], one["state"], one["message"]) for one in shown["deliveries"]] == [
+        ("good.zip.001", "sent", 71),
+        ("good.zip.002", "sent", 72),
+    ]
+    _, out, _ = await run(database, tmp_path, "archive", "show", str(good))
+    assert "good.zip.002" in out
+
+
+async def test_s60_what_nobody_works_on_is_not_shown_as_working(
+    database: Database, tmp_path: Path, reader: AccountId
+) -> None:
+    """S-60: the worker that had it in hand is gone, and so the archive waits, also when asked for by state."""
+    await some_archives(database, reader)
+    await database.pool.execute("UPDATE archives SET state = 'working' WHERE name = 'later.7z'")
+    _, out, _ = await run(database, tmp_path, "archive", "list", "--state", "waiting", "--json")
+    assert [one["name"] for one in json.loads(out)] == ["later.7z"]
+    _, out, _ = await run(database, tmp_path, "archive", "list", "--state", "working", "--json")
+    assert json.loads(out) == []
+
+
 async def test_a_given_up_archive_is_asked_for_again(database: Database, tmp_path: Path, reader: AccountId) -> None:
     """S-36: by number or all of a reason; a second kind of answer says that there was nothing to ask for."""
     good, bad = await some_archives(database, reader)

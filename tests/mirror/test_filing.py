@@ -157,6 +157,42 @@ async def test_s51_a_send_of_unknown_outcome_is_repeated_under_its_key(scene: Sc
     assert delivery["message"] == scene.vault.newest_id
 
 
+async def forget_the_end(scene: Scene) -> None:
+    """As if the worker had been killed after the platform took the message and before that was written down."""
+    await scene.mirror.rows("UPDATE deliveries SET state = 'sending', message = NULL, sent_at = NULL")
+    await scene.mirror.rows("UPDATE archives SET state = 'working'")
+
+
+async def test_s51_a_send_in_doubt_is_looked_for_before_a_refusal_is_believed(scene: Scene) -> None:
+    """S-51: it was taken before; that it is refused now does not make it be sent another way."""
+    await scene.found(scene.world.add_content("a.zip", zipped("gate.stl")))
+    await scene.file()
+    await forget_the_end(scene)
+    scene.world.faults.add(Fault(FaultKind.ERROR, "messages.sendMedia", code="400 MEDIA_INVALID"))
+    assert await scene.file() == Filed(filed=1)
+    [delivery] = await scene.deliveries()
+    assert (len(scene.delivered), delivery["message"]) == (1, scene.vault.newest_id)
+
+
+async def test_s51_another_account_looks_before_it_sends(scene: Scene) -> None:
+    """S-45, S-51: a key means nothing from another account, so what the first may have sent is looked for."""
+    await scene.found(scene.world.add_content("a.zip", zipped("gate.stl")))
+    await scene.file()
+    await forget_the_end(scene)
+    mine = scene.mirror
+    theirs = await make_mirror(mine.database, mine.telegram, mine.ledger, "other", "+1000002")
+    await theirs.sync()
+    await mine.rows("UPDATE channels SET reader = $1", theirs.account.id)
+    other = Scene(theirs, scene.source, scene.vault, scene.folder)
+    async with mine.counted() as calls:
+        assert await other.file() == Filed(filed=1)
+    assert calls["messages.sendMedia"] == 0
+    [delivery] = await scene.deliveries()
+    assert (len(scene.delivered), delivery["message"]) == (1, scene.vault.newest_id)
+    assert theirs.lane is not None
+    await theirs.lane.close()
+
+
 async def test_s48_s55_a_download_goes_on_where_it_was_cut_off(protected: Scene) -> None:
     """S-48, S-55: a new owner fetches what was not written, with a new handle when the old one has expired meanwhile;
     nothing is left on the disk."""

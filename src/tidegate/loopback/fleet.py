@@ -53,6 +53,7 @@ class Orders:
     telegram_silent_takeover_for: timedelta = timedelta(minutes=10)
     seats: int = 1_000
     max_send_per_minute: int = 40
+    telegram_chat_sends_per_minute: int = 20
     cycle_every: timedelta | None = None
 
 
@@ -99,6 +100,7 @@ async def _work(orders: Orders) -> None:
         telegram_silent_takeover_for=orders.telegram_silent_takeover_for,
         seats=orders.seats,
         max_send_per_minute=orders.max_send_per_minute,
+        telegram_chat_sends_per_minute=orders.telegram_chat_sends_per_minute,
         telegram_reads_per_second=100,
         whatsapp_reads_per_second=25,
     )

@@ -43,39 +43,56 @@ class Poster:
     async def post(self, delivery: Delivery, send: Send) -> None:
         """Post one message and keep its number; it is there afterwards, or what is raised says why it is not.
 
-        A send whose outcome nobody knows is repeated under its key, by which the platform knows it (S-51). It goes
-        back to ``pending`` only when the platform definitely has not taken it.
+        A send whose outcome nobody knows is repeated under its key, by which the platform knows it (S-51). That holds
+        for one account: what another had in hand is looked for in the destination first.
         """
+        doubtful = delivery.state is DeliveryState.SENDING
+        if doubtful and delivery.account != self.lane.account.id:
+            message = await self._look_up(delivery)
+            if message is not None:
+                return await self._keep(delivery, message)
 
         async def claimed(connection: Connection) -> bool:
-            return await deliveries.move(connection, delivery.id, DeliveryState.SENDING)
+            return await deliveries.begin_sending(connection, delivery.id, self.lane.account.id)
 
-        receipt = await self._insist(delivery, lambda: send(claimed))
-        message = receipt.message or await self._look_up(delivery)
+        receipt = await self._insist(delivery, lambda: send(claimed), doubtful=doubtful)
+        await self._keep(delivery, receipt.message or await self._look_up(delivery))
+        return None
+
+    async def _keep(self, delivery: Delivery, message: MessageId | None) -> None:
         async with self.database.transaction() as connection:
             await accounts.fence(connection, self.lane.claim())
             await deliveries.mark_sent(connection, delivery.id, message)
 
-    async def _insist(self, delivery: Delivery, send: Callable[[], Awaitable[Receipt]]) -> Receipt:
-        """Send until there is a definite answer; being told to wait is no failure, and the lane does the waiting."""
+    async def _insist(self, delivery: Delivery, send: Callable[[], Awaitable[Receipt]], *, doubtful: bool) -> Receipt:
+        """Send until there is a definite answer; being told to wait is no failure, and the lane does the waiting.
+
+        It goes back to ``pending`` only when the platform definitely has not taken it: a refusal says nothing of an
+        earlier send that is *doubtful*, which is therefore looked for.
+        """
         pauses = iter(PAUSES)
         while True:
             try:
                 return await send()
             except AskedToWait:
-                await self._take_back(delivery)
+                await self._take_back(delivery, doubtful=doubtful)
             except (Refused, ChannelGone):
-                await self._take_back(delivery)
+                message = await self._look_up(delivery) if doubtful else None
+                if message is not None:
+                    return Receipt(message, None)
+                await self._take_back(delivery, doubtful=False)
                 raise
             except (NotSent, OutcomeUnknown) as problem:
-                if isinstance(problem, NotSent):
-                    await self._take_back(delivery)
+                doubtful = doubtful or isinstance(problem, OutcomeUnknown)
+                await self._take_back(delivery, doubtful=doubtful)
                 pause = next(pauses, None)
                 if pause is None:
                     raise
                 await self.clock.sleep(pause)
 
-    async def _take_back(self, delivery: Delivery) -> None:
+    async def _take_back(self, delivery: Delivery, *, doubtful: bool) -> None:
+        if doubtful:
+            return
         async with self.database.transaction() as connection:
             await accounts.fence(connection, self.lane.claim())
             await deliveries.move(connection, delivery.id, DeliveryState.PENDING)

@@ -38,12 +38,13 @@ class Handover:
 
     async def begin(self, *, anew: bool = False) -> Upload:
         """Go on with the upload on record, or begin one under a new number, stored before its first part."""
-        known = None if anew else self._delivery.upload
+        account = self._lane.account.id
+        known = None if anew or self._delivery.account != account else self._delivery.upload
         async with self._database.transaction() as connection:
             await accounts.fence(connection, self._lane.claim())
             if known is None or await deliveries.is_stale(connection, self._delivery.id, STALE_AFTER):
                 known, self._saved = UploadId(secrets.randbits(62)), set()
-                await deliveries.begin_upload(connection, self._delivery.id, known)
+                await deliveries.begin_upload(connection, self._delivery.id, known, account)
             else:
                 self._saved = set(self._delivery.saved)
         self._upload = replace(self._upload, id=known)

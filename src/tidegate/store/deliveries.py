@@ -11,13 +11,15 @@ import asyncpg
 from tidegate.port import MessageId, SendKey, UploadId
 from tidegate.rules.filing import DeliveryState, Planned, Way, may_come_from
 from tidegate.store.database import Connection
+from tidegate.words import AccountId
 
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
     """One message of a manifest. *first_byte* and *size* are its stretch of the source's file.
 
-    *saved* are the parts the platform has acknowledged of the *upload*, which is None before the first of them.
+    *saved* are the parts the platform has acknowledged of the *upload*, which is None before the first of them. To the
+    platform key and upload mean something from one account only: the *account* that last had it in hand.
     """
 
     id: int
@@ -28,6 +30,7 @@ class Delivery:
     way: Way
     key: SendKey
     state: DeliveryState
+    account: AccountId | None
     upload: UploadId | None
     saved: frozenset[int]
 
@@ -87,6 +90,20 @@ async def of_archive(connection: Connection, archive: int, destination: int) -> 
     return [_delivery(row) for row in rows]
 
 
+async def begin_sending(connection: Connection, delivery: int, account: AccountId) -> bool:
+    """Claim a delivery for *account*; False when it is there already, or its set is no longer the account's to file."""
+    row = await connection.fetchrow(
+        """
+        UPDATE deliveries d SET state = 'sending', account = $2
+        FROM archives a JOIN channels c ON c.id = a.channel
+        WHERE d.id = $1 AND d.state = ANY($3) AND a.id = d.archive AND a.state = 'working' AND c.reader = $2
+        RETURNING d.id
+        """,
+        delivery, account, [before.value for before in may_come_from(DeliveryState.SENDING)],
+    )  # fmt: skip
+    return row is not None
+
+
 async def move(connection: Connection, delivery: int, state: DeliveryState) -> bool:
     """Move a delivery into *state*; False when it is where it may not move there from."""
     row = await connection.fetchrow(
@@ -106,12 +123,12 @@ async def mark_sent(connection: Connection, delivery: int, message: MessageId | 
     return True
 
 
-async def begin_upload(connection: Connection, delivery: int, upload: UploadId) -> None:
+async def begin_upload(connection: Connection, delivery: int, upload: UploadId, account: AccountId) -> None:
     """A new upload under its own number, of which nothing is saved yet."""
     await connection.execute(
-        "UPDATE deliveries SET upload = $2, upload_began_at = clock_now(), saved = '{}' "
+        "UPDATE deliveries SET upload = $2, upload_began_at = clock_now(), saved = '{}', account = $3 "
         "WHERE id = $1 AND state <> 'sent'",
-        delivery, upload,
+        delivery, upload, account,
     )  # fmt: skip
 
 
@@ -149,6 +166,7 @@ def _delivery(row: asyncpg.Record) -> Delivery:
         way=Way(row["way"]),
         key=SendKey(row["key"]),
         state=DeliveryState(row["state"]),
+        account=None if row["account"] is None else AccountId(row["account"]),
         upload=None if row["upload"] is None else UploadId(row["upload"]),
         saved=frozenset(part for span in row["saved"] for part in range(span.lower, span.upper)),
     )

@@ -22,7 +22,7 @@ ALTER TABLE archive_parts
 CREATE INDEX archive_parts_sha256 ON archive_parts (sha256) WHERE sha256 IS NOT NULL;
 
 -- A set's manifest in a destination, frozen before the first send. The key is what the platform knows a repeated send
--- by; saved are the parts of the upload that the platform has acknowledged.
+-- by; saved are the parts of the upload that the platform has acknowledged. Both mean something to one account only.
 CREATE TABLE deliveries (
     id               bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     archive          bigint NOT NULL REFERENCES archives ON DELETE CASCADE,
@@ -35,6 +35,7 @@ CREATE TABLE deliveries (
     size             bigint NOT NULL,
     way              text NOT NULL CHECK (way IN ('copy', 'upload')),
     key              text NOT NULL UNIQUE DEFAULT gen_random_uuid()::text,
+    account          bigint,
     upload           bigint,
     upload_began_at  timestamptz,
     saved            int4multirange NOT NULL DEFAULT '{}',
