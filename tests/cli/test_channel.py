@@ -120,7 +120,9 @@ async def test_bad_input_gets_a_sentence(home: Path, control: str) -> None:
     """Law 12: what was wrong and what to do, exit code 2; nothing to do is 3."""
     await add_account(home, control)
     told(home, "channel", "sync", "reader")
+    assert tidegate("channel", "enable", "Workshop News", "--destination", "Vault", home=home).returncode == 0
     for arguments, code, sentence in [
+        (("channel", "enable", "Vault", "--destination", "Workshop News"), 2, "until they are back"),
         (("channel", "show", "Nowhere"), 2, 'no channel "Nowhere"'),
         (("channel", "enable", "Vault", "--topic", "3"), 2, "is no forum"),
         (("channel", "enable", "Vault", "--destination", "Vault"), 2, "its own destination"),

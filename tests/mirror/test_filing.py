@@ -16,6 +16,8 @@ from tidegate.errors import NotOurs
 from tidegate.loopback.faults import Fault, FaultKind
 from tidegate.loopback.telegram import World
 from tidegate.mirror.filing import Filed
+from tidegate.port import ChannelId
+from tidegate.store import channels, filing
 from tidegate.words import Claim
 
 MIB = 1024 * 1024
@@ -228,6 +230,19 @@ async def test_s56_only_what_is_not_on_record_is_uploaded_again(protected: Scene
     assert calls["upload.saveFilePart"] == 2
     assert (calls["upload.getFile"], calls["messages.sendMedia"]) == (0, 1)
     assert [posted.sha256() for posted in protected.delivered] == [file.sha256()]
+
+
+async def test_an_upload_of_yesterday_begins_anew(protected: Scene) -> None:
+    """Platforms keep parts for hours at most: what was acknowledged long ago is handed over again."""
+    file = protected.world.add_file("a.pdf", 2 * MIB)
+    await protected.found(file)
+    protected.world.faults.add(Fault(FaultKind.ERROR, "messages.sendMedia", code="400 MEDIA_INVALID"))
+    assert await protected.file() == Filed(failed=1)
+    await protected.mirror.pass_time(days=1)
+    await protected.mirror.cycle()
+    async with protected.mirror.counted() as calls:
+        assert await protected.file() == Filed(filed=1)
+    assert (calls["upload.saveFilePart"], calls["messages.sendMedia"]) == (4, 1)
 
 
 async def test_parts_that_the_platform_lost_are_uploaded_anew(protected: Scene) -> None:
@@ -466,6 +481,29 @@ async def test_parts_that_change_are_read_again(scene: Scene) -> None:
     await scene.file()
     assert len(scene.delivered) == 1
     assert scene.delivered[0].read(0, MIB) == changed
+
+
+async def test_wishes_withdrawn_leave_nothing_to_do(scene: Scene) -> None:
+    """A set that waited for its delivery is filed as it is when the operator no longer wants it delivered."""
+    await scene.found(scene.world.add_content("a.zip", zipped("gate.stl")))
+    await scene.mirror.enable(scene.source)
+    async with scene.mirror.counted() as calls:
+        assert await scene.file() == Filed(filed=1)
+    assert calls == {}
+    assert [row["state"] for row in await scene.archives()] == ["filed"]
+
+
+async def test_archives_do_not_go_round(scene: Scene, world: World) -> None:
+    """From the vault back to the source they would come and go for ever, and so would they over a third channel."""
+    third = world.add_channel("Third")
+    await scene.mirror.sync()
+    await scene.mirror.enable(scene.vault, destination=third)
+    async with scene.mirror.database.connection() as connection:
+        keys = {one.number: one.key for one in await channels.listing(connection)}
+        source, vault, last = (keys[ChannelId(one.id)] for one in (scene.source, scene.vault, third))
+        assert await filing.goes_round(connection, vault, source)
+        assert await filing.goes_round(connection, last, source)
+        assert not await filing.goes_round(connection, source, last)
 
 
 async def test_progress_is_told(protected: Scene) -> None:

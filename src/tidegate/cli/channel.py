@@ -167,7 +167,7 @@ def enable(
 
 
 async def _enable(named: str, topics: list[int], destination: str | None, *, full: bool, hashed: bool) -> None:
-    from tidegate.store import channels
+    from tidegate.store import channels, filing
     from tidegate.store.channels import Wishes
 
     async with shell.house() as house, house.database.transaction() as connection:
@@ -177,6 +177,8 @@ async def _enable(named: str, topics: list[int], destination: str | None, *, ful
         target = None if destination is None else (await channels.find(connection, destination)).key
         if target == kept.key:
             raise BadInput("A channel cannot be its own destination; name another one.")
+        if target is not None and await filing.goes_round(connection, kept.key, target):
+            raise BadInput("Its archives would be filed on from there until they are back; name another destination.")
         await channels.enable(connection, kept, Wishes(tuple(topics), full, hashed, target))
     what = f"{len(topics)} topics of " if topics else ""
     unseen = "" if kept.seen_by else " No account sees it at the moment: tidegate channel sync ACCOUNT."

@@ -118,6 +118,23 @@ async def protect(connection: Connection, archive: int) -> None:
     await connection.execute("UPDATE archive_parts SET protected = true WHERE archive = $1", archive)
 
 
+async def goes_round(connection: Connection, source: int, destination: int) -> bool:
+    """Whether archives filed from *source* to *destination* would be filed on until they are back in *source*."""
+    found: bool = await connection.fetchval(
+        """
+        WITH RECURSIVE way AS (
+            SELECT $2::bigint AS channel
+            UNION
+            SELECT c.destination FROM channels c JOIN way ON c.id = way.channel
+            WHERE c.enabled AND c.destination IS NOT NULL
+        )
+        SELECT $1 IN (SELECT channel FROM way)
+        """,
+        source, destination,
+    )  # fmt: skip
+    return found
+
+
 # Whether it is there already
 
 
