@@ -74,29 +74,34 @@ async def backfill_missing(hand: Hand, habits: HistoryHabits) -> Backfill:
 
 
 async def backfill(
-    hand: Hand, habits: HistoryHabits, found: Sequence[History], *, wanted: Depth | None = None
+    hand: Hand,
+    habits: HistoryHabits,
+    found: Sequence[History],
+    *,
+    wanted: Depth | None = None,
+    one_turn: bool = False,
 ) -> Backfill:
     """Read these histories as deep as *wanted*, or as deep as each usually is.
 
-    Each channel has a turn of its own and then queues again behind the others. One channel's trouble ends that channel
-    alone, and the report says which and why.
+    Each channel has a turn of its own and then queues again behind the others, unless *one_turn* is all it gets. One
+    channel's trouble ends that channel alone, and the report says which and why.
     """
     done = Backfill([Backfilled(one.place, one.known) for one in found])
     if found:
         log.info(lines.found(len(found)), account=hand.lane.account.name)
         log.info(lines.starting(len(found), habits.concurrency), account=hand.lane.account.name)
-        await _work_off(hand, habits, wanted, done)
+        await _work_off(hand, habits, wanted, done, one_turn=one_turn)
         _tell_summary(hand, done)
     return done
 
 
-async def _work_off(hand: Hand, habits: HistoryHabits, wanted: Depth | None, done: Backfill) -> None:
+async def _work_off(hand: Hand, habits: HistoryHabits, wanted: Depth | None, done: Backfill, *, one_turn: bool) -> None:
     queue = deque(done.channels)
 
     async def work() -> None:
         while queue:
             one = queue.popleft()
-            if await _goes_on(hand, habits, wanted, one):
+            if await _goes_on(hand, habits, wanted, one) and not one_turn:
                 queue.append(one)
 
     working = [asyncio.create_task(work()) for _ in range(min(habits.concurrency, len(queue)))]

@@ -15,7 +15,7 @@ from tidegate.mirror.asleep import LINES, rest_asleep
 from tidegate.mirror.history import HistoryHabits, take_turn
 from tidegate.mirror.intake import Tally
 from tidegate.mirror.listing import sync_topics
-from tidegate.mirror.report import Report
+from tidegate.mirror.report import Report, keep_report
 from tidegate.mirror.retries import retry_failures
 from tidegate.mirror.scan import FINAL, Hand, Scan, read_channel
 from tidegate.mirror.topics import read_topics
@@ -35,7 +35,7 @@ from tidegate.rules.scanning import (
     settle,
     takes_turn,
 )
-from tidegate.store import accounts, archives, channels, cycles, due, feed, places
+from tidegate.store import accounts, archives, channels, cycles, due, places
 from tidegate.store.database import Database
 from tidegate.store.due import Moment
 from tidegate.store.places import Memory, Place
@@ -102,18 +102,8 @@ async def _end(hand: Hand, sets: SetHabits, memory: Memory, report: Report, mark
         await accounts.fence(connection, claim)
         now = await connection.fetchval("SELECT clock_now()")
         await archives.settle(connection, {place.key for place in memory.places}, now, sets)
-        spent = await cycles.spent(connection, lane.account.id, report.cycle, since=marked)
-        report.calls, report.connect_calls = spent.calls, spent.connect_calls
-        if report.whole:
-            await cycles.advance(connection, claim, report.cycle)
-        told = report.as_json()
-        if not (report.whole or memory.places):
-            return  # a hint of a channel that is not mirrored here
-        report.kept = await cycles.record(
-            connection, lane.account.id, report.cycle, memory.now, told, whole=report.whole
-        )
-        await feed.record(connection, "cycle.ended", lane.account.name, told)
-    log.info("cycle.ended", **told)
+        if report.whole or memory.places:  # else a hint of a channel that is not mirrored here
+            await keep_report(connection, lane, report, memory.now, since=marked)
 
 
 class _Pass:

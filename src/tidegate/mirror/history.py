@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from collections import defaultdict
 from dataclasses import dataclass, field
 from weakref import WeakKeyDictionary
@@ -15,7 +16,7 @@ from tidegate.mirror import history_lines as lines
 from tidegate.mirror.intake import Tally, take_in
 from tidegate.mirror.scan import FINAL, Hand
 from tidegate.port import ChannelId, MessageId, News, Page
-from tidegate.rules.backfilling import Depth, Manner, Phase, Round, TurnBudget, next_round
+from tidegate.rules.backfilling import PAGE, Depth, Manner, Phase, Round, TurnBudget, next_round
 from tidegate.rules.history import Content, PageAsked, Span, Walk, proven, proven_deleted
 from tidegate.store import accounts, coverage, feed, histories, messages
 from tidegate.store.histories import History
@@ -39,13 +40,17 @@ class HistoryHabits:
 
 @dataclass(slots=True)
 class Turn:
-    """What one turn has read, of *target* messages. *finished* says that all that is wanted of the history is there."""
+    """What one turn has read, of *target* messages. *finished* says that all that is wanted of the history is there.
+
+    *compared* is how many of the newest messages it has seen without a gap, and so compared with what is stored.
+    """
 
     target: int | None = None
 
     fetched: int = 0
     pages: int = 0
     rounds: int = 0
+    compared: int = 0
     finished: bool = False
     tally: Tally = field(default_factory=Tally)
 
@@ -72,6 +77,28 @@ async def take_turn(hand: Hand, key: int, habits: HistoryHabits, *, wanted: Dept
             if asked is None or not at_once:
                 break
             await _read_round(hand, history, depth, asked, turn)
+            if asked.phase is Phase.DEEPEN and turn.compared == (turn.rounds - 1) * PAGE:
+                turn.compared += PAGE  # the first page of such a round goes on where the one before ended
+        if turn.compared >= habits.sync_limit:
+            await _note_compared(hand, key)
+    return turn
+
+
+async def _note_compared(hand: Hand, key: int) -> None:
+    """A turn that read the newest messages anyway has compared them too, so nobody has to ask for them again."""
+    async with hand.database.transaction() as connection:
+        await accounts.fence(connection, hand.lane.claim())
+        await histories.note_verified(connection, key)
+
+
+async def look_above(hand: Hand, key: int) -> Turn:
+    """Read what lies above the newest message that is known of a channel, whatever its head is said to be."""
+    turn = Turn()
+    async with turn_of(hand.lane, key):
+        while (history := await load(hand, key)) is not None and history.known.top:
+            page = await read_page(hand, history, PageAsked(Walk.AFTER, history.known.top), turn)
+            if page.reached_head:
+                break
     return turn
 
 
@@ -110,6 +137,8 @@ async def read_page(hand: Hand, history: History, asked: PageAsked, turn: Turn) 
     ended = page.reached_head if asked.walk is Walk.AFTER else page.reached_start
     span = proven(asked, numbers, head=history.known.top, ended=ended, may_read=page.may_read)
     await _keep(hand, history, page, span, turn)
+    if asked.walk is Walk.NEWEST and page.may_read:
+        turn.compared = sys.maxsize if page.reached_start else PAGE
     if not page.may_read:
         raise Refused(
             f'The account may not read the history of "{history.place.title}"; grant it Read Message History.'

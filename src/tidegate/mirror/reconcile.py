@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -66,17 +67,18 @@ class Reconciled:
         }
 
 
-async def reconcile_due(hand: Hand, habits: HistoryHabits, *, since: datetime) -> Reconciled:
+async def reconcile_due(hand: Hand, habits: HistoryHabits, *, since: datetime, but: Collection[int] = ()) -> Reconciled:
     """Compare the histories that were not compared *since*, as many as a cycle's budget of calls allows.
 
-    The least recently compared come first, so the next cycle goes on with others, also after a restart.
+    The least recently compared come first, so the next cycle goes on with others, also after a restart. Those of
+    which pages were read a moment ago (*but*, by channel key) have time until then.
     """
     done = Reconciled()
     if not habits.reconcile_calls:
         return done
     async with hand.database.connection() as connection:
         account = hand.lane.account.id
-        due = await histories.to_verify(connection, account, before=since, most=habits.reconcile_calls)
+        due = await histories.to_verify(connection, account, before=since, most=habits.reconcile_calls, but=but)
     if due:
         log.info(lines.sync_starting(habits.sync_limit), account=hand.lane.account.name)
     each = -(-habits.sync_limit // PAGE)

@@ -43,6 +43,13 @@ async def spent(connection: Connection, account: AccountId, cycle: int, *, since
     )
 
 
+async def current(connection: Connection, account: AccountId) -> tuple[int, datetime]:
+    """The number of an account's last full pass, and the database's instant now."""
+    row = await connection.fetchrow("SELECT cycle, clock_now() AS now FROM accounts WHERE id = $1", account)
+    assert row is not None
+    return row["cycle"], row["now"]
+
+
 async def advance(connection: Connection, claim: Claim, number: int) -> None:
     """A full pass has ended: its number counts from now on, and the next one has the next."""
     done = await connection.execute(

@@ -50,15 +50,28 @@ _HISTORIES = """
 
 
 async def of_reader(
-    connection: Connection, account: AccountId, *, only: Collection[int] | None = None
+    connection: Connection,
+    account: AccountId,
+    *,
+    only: Collection[int] | None = None,
+    numbers: Collection[ChannelId] | None = None,
 ) -> list[History]:
-    """Every history that *account* reads, by channel key; of *only* some where keys are given."""
+    """Every history that *account* reads; of *only* some where our keys of channels are given, or their *numbers*."""
     rows = await connection.fetch(
-        f"{_HISTORIES} AND c.state IN ('ok', 'no_history_permission') AND c.reader = $1 "
-        "AND ($2::bigint[] IS NULL OR c.id = ANY($2)) ORDER BY c.id",
-        account, None if only is None else list(only),
+        f"""{_HISTORIES} AND c.state IN ('ok', 'no_history_permission') AND c.reader = $1
+          AND ($2::bigint[] IS NULL OR c.id = ANY($2)) AND ($3::bigint[] IS NULL OR c.number = ANY($3))
+        ORDER BY c.id
+        """,
+        account, None if only is None else list(only), None if numbers is None else list(numbers),
     )  # fmt: skip
     return [_history(row) for row in rows]
+
+
+async def note_newest(connection: Connection, key: int, newest: int) -> None:
+    """The platform has told of a message: a channel's head is now at least that."""
+    await connection.execute(
+        "UPDATE places SET newest_seen = $2 WHERE channel = $1 AND topic = 0 AND newest_seen < $2", key, newest
+    )
 
 
 # What is left of a history stands in its coverage: a gap, or an end that lies above the start.
@@ -76,20 +89,32 @@ async def unfinished(connection: Connection, account: AccountId, target: int) ->
     return [_history(row) for row in rows]
 
 
-async def to_verify(connection: Connection, account: AccountId, *, before: datetime, most: int) -> list[History]:
+async def to_verify(
+    connection: Connection, account: AccountId, *, before: datetime, most: int, but: Collection[int] = ()
+) -> list[History]:
     """Up to *most* histories that were not verified since *before*: the least recent first, of equals the most active.
 
     Those of a platform with a counter of changes are left out, because every edit and deletion is told by it.
     """
     rows = await connection.fetch(
         f"""{_HISTORIES} AND c.state = 'ok' AND c.reader = $1 AND h.spans IS NOT NULL AND p.changes IS NULL
-          AND (c.verified_at IS NULL OR c.verified_at < $2)
+          AND (c.verified_at IS NULL OR c.verified_at < $2) AND c.id <> ALL($4)
         ORDER BY c.verified_at NULLS FIRST, p.newest_seen DESC
         LIMIT $3
         """,
-        account, before, most,
+        account, before, most, list(but),
     )  # fmt: skip
     return [_history(row) for row in rows]
+
+
+async def count(connection: Connection, account: AccountId) -> int:
+    """How many histories *account* reads."""
+    number: int = await connection.fetchval(
+        "SELECT count(*) FROM channels WHERE reader = $1 AND enabled AND in_full AND NOT by_topic "
+        "AND kind <> 'board' AND state = 'ok'",
+        account,
+    )
+    return number
 
 
 async def by_reader(connection: Connection, *, only: Collection[int] | None = None) -> dict[AccountId, list[int]]:

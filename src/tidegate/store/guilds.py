@@ -1,0 +1,206 @@
+"""Channels that live in guilds, as an account is told of them: which there are, where they stand, which are gone."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+
+import asyncpg
+
+from tidegate.port import Channel, ChannelId, ChannelKind, Head
+from tidegate.store import feed
+from tidegate.store.database import Connection
+from tidegate.words import AccountId, Platform
+
+
+@dataclass(frozen=True, slots=True)
+class Parent:
+    """A channel whose archived threads are to be listed. *listed* says that this was done before."""
+
+    key: int
+    number: ChannelId
+    title: str
+    kind: ChannelKind
+    listed: bool
+
+
+# What can be read is mirrored when it is first seen, a thread where its parent is. Only what differs is written.
+_SEE = """
+    INSERT INTO channels AS c (platform, number, title, kind, guild, parent, archived, private, protected, state,
+                               enabled, in_full, to_start, reader)
+    SELECT $1, t.number, t.title, t.kind, t.guild, t.parent, t.archived, t.private, false,
+        CASE WHEN t.readable THEN 'ok' ELSE 'no_history_permission' END,
+        coalesce(p.enabled, true), true, false, $2
+    FROM unnest($3::bigint[], $4::text[], $5::text[], $6::bigint[], $7::bigint[], $8::boolean[], $9::boolean[],
+                $10::boolean[])
+        AS t (number, title, kind, guild, parent, archived, private, readable)
+    LEFT JOIN channels p ON p.platform = $1 AND p.number = t.parent
+    ON CONFLICT (platform, number) DO UPDATE
+    SET title = excluded.title, kind = excluded.kind, guild = excluded.guild, parent = excluded.parent,
+        archived = excluded.archived, private = excluded.private, state = excluded.state,
+        reader = coalesce(c.reader, excluded.reader)
+    WHERE (c.title, c.kind, c.guild, c.parent, c.archived, c.private, c.state, c.reader IS NULL)
+          IS DISTINCT FROM (excluded.title, excluded.kind, excluded.guild, excluded.parent, excluded.archived,
+                            excluded.private, excluded.state, false)
+"""
+
+_SIGHTS = """
+    INSERT INTO sights AS s (account, channel, may_post)
+    SELECT $2, c.id, t.may_post
+    FROM unnest($3::bigint[], $4::boolean[]) AS t (number, may_post)
+    JOIN channels c ON c.platform = $1 AND c.number = t.number
+    ON CONFLICT (account, channel) DO UPDATE SET may_post = excluded.may_post WHERE s.may_post <> excluded.may_post
+"""
+
+_HEADS = """
+    INSERT INTO places AS p (channel, topic, newest_seen)
+    SELECT c.id, 0, t.newest
+    FROM unnest($2::bigint[], $3::bigint[]) AS t (number, newest)
+    JOIN channels c ON c.platform = $1 AND c.number = t.number
+    ON CONFLICT (channel, topic) DO UPDATE SET newest_seen = excluded.newest_seen
+    WHERE p.newest_seen < excluded.newest_seen
+"""
+
+
+async def see(connection: Connection, account: AccountId, heads: Mapping[ChannelId, Head]) -> None:
+    """Take down where channels stand now, and what the account may do there.
+
+    One that can be read is mirrored from then on; one that can be read again goes on where its history ends.
+    """
+    told = [(head.channel, head.newest or 0) for head in heads.values() if head.channel is not None]
+    shown = [(channel, newest) for channel, newest in told if channel.visible]
+    platform = Platform.DISCORD.value
+    numbers = [channel.id for channel, _ in shown]
+    await connection.execute(
+        _SEE, platform, account, numbers,
+        [channel.title for channel, _ in shown], [channel.kind.value for channel, _ in shown],
+        [channel.guild for channel, _ in shown], [channel.parent for channel, _ in shown],
+        [channel.archived for channel, _ in shown], [channel.private for channel, _ in shown],
+        [channel.readable for channel, _ in shown],
+    )  # fmt: skip
+    await connection.execute(_SIGHTS, platform, account, numbers, [channel.may_post for channel, _ in shown])
+    await connection.execute(_HEADS, platform, numbers, [newest for _, newest in shown])
+    await _hide(connection, account, [channel for channel, _ in told if not channel.visible])
+
+
+async def _hide(connection: Connection, account: AccountId, hidden: Collection[Channel]) -> None:
+    """Channels the account may no longer be in: their rows stay, and nobody asks for more."""
+    lost = await connection.fetch(
+        """
+        DELETE FROM sights s USING channels c
+        WHERE s.account = $1 AND s.channel = c.id AND c.platform = $2 AND c.number = ANY($3)
+        RETURNING c.id
+        """,
+        account, Platform.DISCORD.value, [channel.id for channel in hidden],
+    )  # fmt: skip
+    await connection.execute(
+        "UPDATE channels SET state = 'unreadable', reader = NULL WHERE id = ANY($1) AND reader = $2",
+        [row["id"] for row in lost], account,
+    )  # fmt: skip
+
+
+async def miss(connection: Connection, account: AccountId, heads: Mapping[ChannelId, Head]) -> list[int]:
+    """What a survey of guilds no longer names: a channel is deleted, a thread is archived.
+
+    Returns the keys of threads that were active before. Guilds that the survey says nothing of keep their channels.
+    """
+    guilds = {head.channel.guild for head in heads.values() if head.channel and head.channel.guild}
+    missing = """
+        FROM sights s
+        WHERE s.account = $1 AND s.channel = c.id AND c.platform = $2 AND c.guild = ANY($3) AND c.number <> ALL($4)
+    """
+    told = (account, Platform.DISCORD.value, list(guilds), list(heads))
+    gone = await connection.fetch(
+        f"UPDATE channels c SET state = 'deleted' {missing} AND c.kind <> $5 AND c.state <> 'deleted' "
+        "RETURNING c.number, c.title",
+        *told, ChannelKind.THREAD.value,
+    )  # fmt: skip
+    for row in gone:
+        await feed.record(connection, "channel.deleted", row["title"], {"channel": row["number"]})
+    asleep = await connection.fetch(
+        f"UPDATE channels c SET archived = true {missing} AND c.kind = $5 AND NOT c.archived AND c.state = 'ok' "
+        "RETURNING c.id",
+        *told, ChannelKind.THREAD.value,
+    )  # fmt: skip
+    return [row["id"] for row in asleep]
+
+
+async def lose(connection: Connection, channel: ChannelId) -> None:
+    """The platform says that a channel is gone; what is stored of it stays."""
+    row = await connection.fetchrow(
+        "UPDATE channels SET state = 'deleted' WHERE platform = $1 AND number = $2 AND state <> 'deleted' "
+        "RETURNING number, title",
+        Platform.DISCORD.value, channel,
+    )  # fmt: skip
+    if row is not None:
+        await feed.record(connection, "channel.deleted", row["title"], {"channel": row["number"]})
+
+
+async def number_of(connection: Connection, key: int) -> ChannelId:
+    """The platform's number of a channel."""
+    return ChannelId(await connection.fetchval("SELECT number FROM channels WHERE id = $1", key))
+
+
+# Archived threads
+
+# A message says which thread hangs under it, and a board which thread is its newest.
+_SPOKEN_OF = """
+    SELECT m.thread AS number FROM messages m WHERE m.channel = c.id AND m.thread IS NOT NULL AND m.deleted_at IS NULL
+    UNION ALL
+    SELECT p.newest_seen FROM places p WHERE p.channel = c.id AND p.topic = 0 AND p.newest_seen > 0 AND c.kind = 'board'
+"""
+_UNKNOWN = "NOT EXISTS (SELECT FROM channels k WHERE k.platform = c.platform AND k.number = spoken.number)"
+
+_PARENTS = """
+    SELECT c.id AS key, c.number, c.title, c.kind, c.archives_listed_at IS NOT NULL AS listed
+    FROM channels c
+    WHERE c.reader = $1 AND c.enabled AND c.state = 'ok' AND c.kind <> 'thread' AND c.guild IS NOT NULL
+"""
+
+
+async def with_unknown_threads(connection: Connection, account: AccountId) -> list[Parent]:
+    """The channels that speak of threads nobody has told of, because they were archived before; and new boards."""
+    rows = await connection.fetch(
+        f"""{_PARENTS} AND ((c.kind = 'board' AND c.archives_listed_at IS NULL)
+                            OR EXISTS (SELECT FROM ({_SPOKEN_OF}) AS spoken WHERE {_UNKNOWN}))""",
+        account,
+    )
+    return [_parent(row) for row in rows]
+
+
+async def never_listed(connection: Connection, account: AccountId) -> list[Parent]:
+    """The channels whose archived threads were never listed."""
+    return [_parent(row) for row in await connection.fetch(f"{_PARENTS} AND c.archives_listed_at IS NULL", account)]
+
+
+async def are_known(connection: Connection, threads: Collection[ChannelId]) -> bool:
+    """Whether all of these threads were known before."""
+    count: int = await connection.fetchval(
+        "SELECT count(*) FROM channels WHERE platform = $1 AND number = ANY($2)",
+        Platform.DISCORD.value, list(threads),
+    )  # fmt: skip
+    return count == len(threads)
+
+
+async def note_listed(connection: Connection, key: int, remark: str | None) -> None:
+    """All archived threads of a channel were listed, but for what *remark* says.
+
+    A thread that is spoken of and was not among them is deleted or hidden: it is noted, so that nobody looks again.
+    """
+    await connection.execute(
+        "UPDATE channels SET archives_listed_at = clock_now(), remark = coalesce($2, remark) WHERE id = $1", key, remark
+    )
+    await connection.execute(
+        f"""
+        INSERT INTO channels (platform, number, kind, guild, parent, state, enabled, in_full, to_start)
+        SELECT DISTINCT c.platform, spoken.number, 'thread', c.guild, c.number, 'unreadable', true, true, false
+        FROM channels c CROSS JOIN LATERAL ({_SPOKEN_OF}) AS spoken
+        WHERE c.id = $1 AND {_UNKNOWN}
+        ON CONFLICT (platform, number) DO NOTHING
+        """,
+        key,
+    )
+
+
+def _parent(row: asyncpg.Record) -> Parent:
+    return Parent(row["key"], ChannelId(row["number"]), row["title"], ChannelKind(row["kind"]), row["listed"])

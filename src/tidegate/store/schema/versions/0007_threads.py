@@ -1,0 +1,15 @@
+"""Threads: when a channel's archived ones were last listed, and which messages have one hanging under them."""
+
+from tidegate.store.schema.steps import run
+
+revision = "0007"
+down_revision = "0006"
+
+
+def upgrade() -> None:
+    run(
+        """
+ALTER TABLE channels ADD COLUMN archives_listed_at timestamptz;
+CREATE INDEX messages_thread ON messages (thread) WHERE thread IS NOT NULL;
+"""
+    )
