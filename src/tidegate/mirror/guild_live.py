@@ -15,7 +15,7 @@ import structlog
 
 from tidegate.clock import Clock
 from tidegate.errors import NotOurs, PlatformError
-from tidegate.lanes.road import AWAY
+from tidegate.store.database import AWAY
 from tidegate.mirror.intake import Tally, take_in
 from tidegate.mirror.rounds import Desk
 from tidegate.mirror.scan import Hand
