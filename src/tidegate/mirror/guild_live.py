@@ -15,14 +15,13 @@ import structlog
 
 from tidegate.clock import Clock
 from tidegate.errors import NotOurs, PlatformError
-from tidegate.store.database import AWAY
 from tidegate.mirror.intake import Tally, take_in
 from tidegate.mirror.rounds import Desk
 from tidegate.mirror.scan import Hand
 from tidegate.port import ChannelId, Head, Hint, MessageId, Stream
 from tidegate.rules.history import Content, unbroken
 from tidegate.store import accounts, coverage, guilds, histories
-from tidegate.store.database import Connection
+from tidegate.store.database import AWAY, Connection
 from tidegate.store.places import Place
 
 log = structlog.get_logger()

@@ -1,56 +1,186 @@
-"""The cycles of accounts whose channels live in guilds, and what is done for them besides."""
+"""When accounts whose channels live in guilds have their cycles, and what is done for them besides."""
 
 from __future__ import annotations
 
-from datetime import datetime
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
 
+import structlog
+
+from tidegate.clock import Clock
+from tidegate.errors import NotOurs, TidegateError
 from tidegate.lanes import Lane
 from tidegate.mirror.backfill import backfill_missing
+from tidegate.mirror.cycle import CycleHabits
 from tidegate.mirror.guild_live import GuildLive
 from tidegate.mirror.guilds import list_archived, run_guild_cycle
 from tidegate.mirror.report import Report
-from tidegate.mirror.rounds import Desk, Rounds
-from tidegate.mirror.scan import Hand
+from tidegate.mirror.rounds import JITTER, SOON, Desk, Wish
+from tidegate.mirror.scan import FINAL, Hand
 from tidegate.port import ChannelId
-from tidegate.store import guilds
+from tidegate.store import cycles, guilds
+from tidegate.store.database import AWAY, Database
 from tidegate.words import AccountId
 
+log = structlog.get_logger()
 
-class GuildRounds(Rounds):
-    """As everywhere, but for what a cycle is, what is live, and that archived threads are listed once."""
 
-    _lives: dict[AccountId, GuildLive]
-    _served_since: dict[AccountId, datetime]
+@dataclass(frozen=True, slots=True)
+class GuildTimes:
+    """How often cycles happen; *every* is None where only those asked for do. *dice* gives a number from 0 to 1."""
+
+    every: timedelta | None = timedelta(minutes=15)
+    every_live: timedelta = timedelta(minutes=60)
+    soon: timedelta = SOON
+    dice: Callable[[], float] = lambda: 0.0
+
+    def pause(self, *, live: bool) -> timedelta | None:
+        """How long to wait for the next cycle; None for as long as nobody asks."""
+        if self.every is None:
+            return None
+        return (max(self.every, self.every_live) if live else self.every) * (1 + JITTER * self.dice())
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """An account being worked for: what it is done with, where wishes are left, and since when."""
+
+    hand: Hand
+    desk: Desk
+    live: GuildLive
+    since: datetime
+    cycled: asyncio.Event
+
+
+class GuildRounds:
+    """The cycles of all such accounts that one process serves."""
+
+    def __init__(self, database: Database, clock: Clock, habits: CycleHabits, times: GuildTimes | None = None) -> None:
+        self._database = database
+        self._clock = clock
+        self._habits = habits
+        self._times = times or GuildTimes()
+        self._desks: dict[AccountId, Desk] = {}
+        self._lanes: dict[AccountId, Lane] = {}
+        self._connected = asyncio.Event()
+        self._counted: dict[AccountId, int] = {}
+        self._started_at: int | None = None
 
     async def begin(self) -> None:
-        self._lives, self._served_since = {}, {}
-        await super().begin()
+        """Note where the ledger stands, so that the first cycle's report counts what connecting for it cost."""
+        async with self._database.connection() as connection:
+            self._started_at = await cycles.mark(connection)
+
+    async def lane(self, account: AccountId) -> Lane:
+        """The lane of *account*, once it is connected."""
+        while account not in self._lanes:
+            self._connected.clear()
+            await self._connected.wait()
+        return self._lanes[account]
+
+    def desk(self, account: AccountId) -> Desk:
+        """Where to ask for a cycle of *account*, whether or not it is connected at the moment."""
+        return self._desks.setdefault(account, Desk())
 
     async def work(self, lane: Lane) -> None:
-        """Make cycles for as long as the account is served; what was compared before that may have changed since."""
+        """Make cycles, store what is told live, and read histories on, for as long as the account is served."""
+        served = await self._begin(lane)
+        beside = [
+            asyncio.create_task(served.live.follow(), name=f"news of {lane.account.name}"),
+            asyncio.create_task(self._deepen(served), name=f"histories of {lane.account.name}"),
+        ]
+        try:
+            if self._times.every is not None:
+                served.desk.hint(None)
+                await self._fulfil(served, served.desk.take())
+            while True:
+                await self._next(served)
+                if not served.desk.is_asked:
+                    await self._clock.sleep(self._times.soon)
+                await self._fulfil(served, served.desk.take())
+        finally:
+            del self._lanes[lane.account.id]
+            for task in beside:
+                task.cancel()
+            await asyncio.wait(beside)
+
+    async def _begin(self, lane: Lane) -> Served:
+        account, desk = lane.account.id, self.desk(lane.account.id)
+        hand = Hand(lane, self._database, None, self._habits.limits, self._habits.retries)
         async with self._database.connection() as connection:
-            self._served_since[lane.account.id] = await connection.fetchval("SELECT clock_now()")
-        self._lives[lane.account.id] = GuildLive(self._hand(lane), self.desk(lane.account.id), self._clock)
-        await super().work(lane)
+            since = await connection.fetchval("SELECT clock_now()")
+        self._lanes[account] = lane
+        self._connected.set()
+        return Served(hand, desk, GuildLive(hand, desk, self._clock), since, asyncio.Event())
 
-    async def _hear(self, lane: Lane, desk: Desk) -> None:
-        await self._lives[lane.account.id].follow()
+    async def _next(self, served: Served) -> None:
+        """Wait for a wish, or for the time of the next cycle; while the platform tells everything that is later."""
+        pause = self._times.pause(live=served.hand.lane.told() is not None)
+        try:
+            async with asyncio.timeout(None if pause is None else pause.total_seconds()):
+                await served.desk.left()
+        except TimeoutError:
+            served.desk.hint(None)
 
-    async def _cycle(self, lane: Lane, only: set[ChannelId] | None, since: int | None) -> Report:
-        account = lane.account.id
-        return await run_guild_cycle(
+    async def _fulfil(self, served: Served, wish: Wish) -> None:
+        """One cycle; whoever asked hears how it went. A failure goes on to whoever serves the account."""
+        if not (wish.whole or wish.channels):
+            return
+        try:
+            report = await self._cycle(served, None if wish.whole else wish.channels)
+        except NotOurs:
+            wish.cancel()  # a command stays with its account: whoever serves it next takes it up again
+            raise
+        except TidegateError as problem:
+            wish.fail(problem)
+            raise
+        except asyncio.CancelledError:
+            wish.cancel()
+            raise
+        served.cycled.set()
+        wish.fulfil(report)
+
+    async def _cycle(self, served: Served, only: set[ChannelId] | None) -> Report:
+        lane = served.hand.lane
+        report = await run_guild_cycle(
             lane,
             self._database,
             self._clock,
             self._habits,
-            heads=self._lives[account].heads() if only is None else None,
+            heads=served.live.heads() if only is None else None,
             only=only,
-            since=since,
-            compared_since=self._served_since[account],
+            since=self._counted.get(lane.account.id, self._started_at),
+            compared_since=served.since,
         )
+        async with self._database.connection() as connection:
+            self._counted[lane.account.id] = await cycles.mark(connection)
+        return report
 
-    async def _read_histories(self, hand: Hand) -> None:
-        """What is missing, and then once for each channel the threads that were archived before we came."""
+    # Beside the cycles
+
+    async def _deepen(self, served: Served) -> None:
+        """After each cycle go on with what is missing, until nothing is.
+
+        Only where cycles happen by themselves: a command that took the account for its duration does no more than that.
+        """
+        while self._times.every is not None:
+            await served.cycled.wait()
+            served.cycled.clear()
+            try:
+                await self._read_on(served.hand)
+            except NotOurs:  # no beat just now; the next cycle is made when it is back
+                continue
+            except FINAL:
+                served.desk.hint(None)  # whoever makes the cycles is told the same, and lets the account go
+                return
+            except AWAY as problem:
+                account = served.hand.lane.account.name
+                log.warning("histories.put_off", account=account, problem=str(problem), next="the next cycle")
+
+    async def _read_on(self, hand: Hand) -> None:
+        """Histories of which something is missing, and once for each channel the threads archived before we came."""
         await backfill_missing(hand, self._habits.history)
         async with self._database.connection() as connection:
             parents = await guilds.never_listed(connection, hand.lane.account.id)
@@ -58,6 +188,3 @@ class GuildRounds(Rounds):
             await list_archived(hand, parent, [], private=True)
         if parents:
             await backfill_missing(hand, self._habits.history)
-
-    def _hand(self, lane: Lane) -> Hand:
-        return Hand(lane, self._database, None, self._habits.limits, self._habits.retries)

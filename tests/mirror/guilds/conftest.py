@@ -1,0 +1,244 @@
+"""A mirror of a loopback Discord in the test's own process: the real client, a real database, and its clock held."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import asyncpg
+import pytest
+
+from tests.platforms.discord.people import CONTROL, Drawer
+from tidegate.clock import SystemClock
+from tidegate.lanes import Lane, ReadLimits
+from tidegate.loopback.discord import DiscordServer, World
+from tidegate.loopback.discord.places import Bot, Channel, Guild
+from tidegate.mirror.cycle import CycleHabits
+from tidegate.mirror.guild_rounds import GuildRounds, GuildTimes
+from tidegate.mirror.guilds import run_guild_cycle
+from tidegate.mirror.history import HistoryHabits
+from tidegate.mirror.report import Report
+from tidegate.mirror.scan import Hand
+from tidegate.platforms.discord import discord_opener
+from tidegate.platforms.discord.opening import SIGN_IN
+from tidegate.port import ChannelId
+from tidegate.rules.backfilling import TurnBudget
+from tidegate.store import accounts, histories
+from tidegate.store.calls import Ledger
+from tidegate.store.database import Database
+from tidegate.store.histories import History
+from tidegate.words import Account, CallKind, Claim, Outcome, Platform, Standing
+
+PAGES = "GET /channels/{channel.id}/messages"
+CHANNELS, THREADS = "GET /guilds/{guild.id}/channels", "GET /guilds/{guild.id}/threads/active"
+QUICK = ReadLimits(per_second=10_000, at_once=10)
+COUNTING = CycleHabits(history=HistoryHabits(reconcile_calls=0))
+"""As H-01 to H-12 are counted: nothing is compared beyond what catching up needs."""
+
+
+def turns_of(pages: int, **habits: Any) -> CycleHabits:
+    """Habits with turns of so many pages, one at a time."""
+    turn = TurnBudget(rounds=pages, batches=1, messages=pages * 100)
+    return CycleHabits(history=replace(COUNTING.history, turn=turn, **habits))
+
+
+@dataclass
+class GuildMirror:
+    """One bot of a loopback Discord, mirrored cycle by cycle."""
+
+    database: Database
+    discord: DiscordServer
+    ledger: Ledger
+    account: Account
+    drawer: Drawer
+    habits: CycleHabits = COUNTING
+    epoch: int = 0
+    _lane: Lane | None = None
+    opened: list[Lane] = field(default_factory=list)
+
+    @property
+    def world(self) -> World:
+        return self.discord.world
+
+    @property
+    def lane(self) -> Lane:
+        assert self._lane is not None
+        return self._lane
+
+    @property
+    def hand(self) -> Hand:
+        return Hand(self.lane, self.database, None, self.habits.limits, self.habits.retries)
+
+    async def connect(self, *, live: bool = False) -> Lane:
+        """A lane as a worker has it; a second call is a restart. *live* listens to the gateway."""
+        if self._lane is not None:
+            await self._lane.close()
+
+        async def find(control: str) -> str:
+            assert control == CONTROL
+            return self.discord.address
+
+        clock = SystemClock()
+        client = await discord_opener(clock, live=live, find_loopback=find)(self.account, self.drawer, self._note)
+        self._lane = Lane(
+            self.account,
+            client,
+            claim=lambda: Claim(self.account.id, self.epoch, float("inf")),
+            database=self.database,
+            ledger=self.ledger,
+            clock=clock,
+            reads=QUICK,
+        )
+        await self._lane.load()
+        return self._lane
+
+    def _note(self, method: str) -> None:
+        self.ledger.note(self.account.id, CallKind.CONNECT, method, Outcome.OK)
+
+    async def cycle(self, *only: Channel, habits: CycleHabits | None = None) -> Report:
+        """One cycle, as a command makes it; over *only* some channels where they are given."""
+        return await run_guild_cycle(
+            self.lane,
+            self.database,
+            SystemClock(),
+            habits or self.habits,
+            heads=self.lane.told(),
+            only=[ChannelId(one.id) for one in only] or None,
+            compared_since=await self.now(),
+        )
+
+    @asynccontextmanager
+    async def working(self) -> AsyncIterator[GuildRounds]:
+        """The account being worked for in the block, as by a worker: live, with cycles when something asks for one."""
+        times = GuildTimes(timedelta(hours=1), soon=timedelta(milliseconds=10))
+        rounds = GuildRounds(self.database, SystemClock(), self.habits, times)
+        task = asyncio.create_task(rounds.work(self.lane))
+        try:
+            yield rounds
+        finally:
+            task.cancel()
+            await asyncio.wait([task])
+            if not task.cancelled() and (problem := task.exception()) is not None:
+                raise problem
+
+    @asynccontextmanager
+    async def counted(self) -> AsyncIterator[Counter[str]]:
+        """What the platform itself counts in the block."""
+        before, counted = self.world.record.by_method(), Counter[str]()
+        yield counted
+        counted.update(self.world.record.by_method() - before)
+
+    async def rows(self, query: str, *values: Any) -> list[asyncpg.Record]:
+        return await self.database.pool.fetch(query, *values)
+
+    async def now(self) -> datetime:
+        [row] = await self.rows("SELECT clock_now() AS now")
+        return row["now"]
+
+    async def pass_time(self, **span: float) -> None:
+        await self.database.pool.execute("UPDATE held_clock SET now = now + $1", timedelta(**span))
+
+    async def stored(self, channel: Channel) -> dict[int, str]:
+        """What is stored of a channel and not deleted: the text of each message."""
+        rows = await self.rows(
+            "SELECT m.id, m.text FROM messages m JOIN channels c ON c.id = m.channel "
+            "WHERE c.number = $1 AND m.deleted_at IS NULL ORDER BY m.id",
+            channel.id,
+        )
+        return {row["id"]: row["text"] for row in rows}
+
+    async def history(self, channel: Channel) -> History:
+        async with self.database.connection() as connection:
+            [found] = await histories.of_reader(connection, self.account.id, numbers=[ChannelId(channel.id)])
+        return found
+
+    async def covered(self, channel: Channel) -> list[tuple[int, int]]:
+        """The stretches of a channel's history that are complete; none while it is not known."""
+        async with self.database.connection() as connection:
+            found = await histories.of_reader(connection, self.account.id, numbers=[ChannelId(channel.id)])
+        return [(low, high) for one in found for low, high in one.known.coverage.spans]
+
+    async def state(self, channel: Channel) -> str:
+        [row] = await self.rows("SELECT state FROM channels WHERE number = $1", channel.id)
+        return str(row["state"])
+
+    async def equals_truth(self, *channels: Channel) -> bool:
+        return all([await self.stored(channel) == truth(channel) for channel in channels])
+
+
+def truth(channel: Channel) -> dict[int, str]:
+    """A channel's messages as the platform holds them."""
+    return {message.id: message.text for message in channel.history}
+
+
+async def until(condition: Callable[[], Awaitable[bool]]) -> None:
+    async with asyncio.timeout(30):
+        while not await condition():
+            await asyncio.sleep(0.01)
+
+
+def talk(world: World, channel: Channel, count: int, text: str = "talk") -> list[int]:
+    """Somebody posts so many messages; their ids."""
+    return [world.post(channel, f"{text} {number}").id for number in range(count)]
+
+
+@pytest.fixture
+async def discord(clock: SystemClock) -> AsyncIterator[DiscordServer]:
+    """A running platform with one bot; a method it does not know fails the test."""
+    world = World(clock, seed=7)
+    world.add_bot("gate")
+    running = DiscordServer(world, clock)
+    await running.start()
+    yield running
+    await running.close()
+    assert world.record.unknown == []
+
+
+@pytest.fixture
+def world(discord: DiscordServer) -> World:
+    return discord.world
+
+
+@pytest.fixture
+def bot(world: World) -> Bot:
+    return next(iter(world.bots.values()))
+
+
+@pytest.fixture
+def guild(world: World) -> Guild:
+    return world.add_guild("The harbour")
+
+
+def channels_of(world: World, guild: Guild, sizes: Iterable[int]) -> list[Channel]:
+    """Channels with so many messages each."""
+    made = [world.add_channel(guild, f"channel-{number}") for number, _ in enumerate(sizes)]
+    for channel, size in zip(made, sizes, strict=True):
+        talk(world, channel, size)
+    return made
+
+
+@pytest.fixture
+async def mirror(database: Database, discord: DiscordServer, bot: Bot) -> AsyncIterator[GuildMirror]:
+    """The bot's account, not connected yet."""
+    start = datetime.now(UTC)
+    await database.pool.execute(
+        f"""
+        CREATE TABLE held_clock AS SELECT '{start.isoformat()}'::timestamptz AS now;
+        CREATE OR REPLACE FUNCTION clock_now() RETURNS timestamptz LANGUAGE sql VOLATILE
+        AS 'SELECT now FROM held_clock';
+        """
+    )
+    async with database.transaction() as connection:
+        await accounts.add(connection, "gate", Platform.DISCORD, Standing.NORMAL, loopback=CONTROL)
+        account = (await accounts.find(connection, "gate")).account
+    ledger = Ledger(database, SystemClock())
+    made = GuildMirror(database, discord, ledger, account, Drawer({SIGN_IN: discord.world.token(bot).encode()}))
+    yield made
+    if made._lane is not None:
+        await made._lane.close()
+    await ledger.close()

@@ -1,0 +1,214 @@
+"""H-07 to H-10, H-23, H-32 to H-37: what the gateway tells is stored as it comes, and never hides a gap."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+from tests.mirror.guilds.conftest import PAGES, GuildMirror, channels_of, talk, turns_of, until
+from tidegate.loopback.discord import DiscordServer, World
+from tidegate.loopback.discord.places import Guild
+
+
+async def test_h07_a_live_message_hides_no_gap(mirror: GuildMirror, world: World, guild: Guild) -> None:
+    """H-07: what was missed before the session is fetched, the live message is stored, one stretch in the end."""
+    [made] = channels_of(world, guild, [5])
+    await mirror.connect()
+    await mirror.cycle()
+    talk(world, made, 30, "missed")
+    await mirror.connect(live=True)
+    talk(world, made, 1, "live")
+    async with mirror.working(), mirror.counted() as calls:
+
+        async def complete() -> bool:
+            return await mirror.equals_truth(made) and await mirror.covered(made) == [(0, made.head)]
+
+        await until(complete)
+    assert calls[PAGES] == 1
+
+
+async def test_news_cost_nothing_once_the_gap_is_closed(mirror: GuildMirror, world: World, guild: Guild) -> None:
+    """Everything above the head at which the session began is told: stored, covered, 0 calls."""
+    made = channels_of(world, guild, [5, 5])
+    await mirror.connect(live=True)
+    async with mirror.working():
+
+        async def complete() -> bool:
+            return all([await mirror.covered(channel) == [(0, channel.head)] for channel in made])
+
+        await until(complete)
+        async with mirror.counted() as calls:
+            for channel in made:
+                talk(world, channel, 50, "live")
+            await until(complete)
+            assert await mirror.equals_truth(*made)
+        assert not calls
+
+
+async def test_h08_a_resumed_session_costs_nothing(
+    mirror: GuildMirror, discord: DiscordServer, world: World, guild: Guild
+) -> None:
+    """H-08: a short drop; what happened meanwhile is replayed in order, without a call."""
+    [made] = channels_of(world, guild, [5])
+    await mirror.connect(live=True)
+    async with mirror.working():
+
+        async def complete() -> bool:
+            return await mirror.equals_truth(made) and await mirror.covered(made) == [(0, made.head)]
+
+        await until(complete)
+        async with mirror.counted() as calls:
+            discord.gateway.hang_up(1006)
+            talk(world, made, 20, "meanwhile")
+            await until(complete)
+        assert calls[PAGES] == 0
+
+
+async def test_h09_after_a_lost_session_the_gap_is_exact(
+    mirror: GuildMirror, discord: DiscordServer, world: World, guild: Guild
+) -> None:
+    """H-09: op 9 refuses to resume; the new session's stretch begins at its head, and the gap between is closed."""
+    [made] = channels_of(world, guild, [5])
+    await mirror.connect(live=True)
+    async with mirror.working():
+
+        async def complete() -> bool:
+            return await mirror.equals_truth(made) and await mirror.covered(made) == [(0, made.head)]
+
+        await until(complete)
+        async with mirror.counted() as calls:
+            discord.gateway.invalidate(resumable=False)
+            talk(world, made, 20, "meanwhile")
+            await until(complete)
+        assert calls[PAGES] <= 1
+
+
+async def test_h10_a_post_between_two_pages_is_stored_once(mirror: GuildMirror, world: World, guild: Guild) -> None:
+    """H-10: the walk goes on to the head it began with, the news come live; no hole, no page too many."""
+    [made] = channels_of(world, guild, [5])
+    await mirror.connect()
+    await mirror.cycle()
+    talk(world, made, 500, "missed")
+    mirror.habits = turns_of(1)
+    await mirror.connect(live=True)
+    async with mirror.working(), mirror.counted() as calls:
+
+        async def begun() -> bool:
+            return len(await mirror.stored(made)) > 100
+
+        async def complete() -> bool:
+            return await mirror.equals_truth(made) and await mirror.covered(made) == [(0, made.head)]
+
+        await until(begun)
+        talk(world, made, 3, "between")
+        await until(complete)
+    assert calls[PAGES] == 5
+
+
+async def test_h23_a_deleted_channel_keeps_what_is_stored(mirror: GuildMirror, world: World, guild: Guild) -> None:
+    """H-23: told by an event, it costs no call; rows stay and are never asked for again."""
+    from tidegate.loopback.discord.threads import delete
+
+    [made] = channels_of(world, guild, [5])
+    await mirror.connect(live=True)
+    async with mirror.working():
+
+        async def read() -> bool:
+            return len(await mirror.stored(made)) == 5
+
+        async def gone() -> bool:
+            return await mirror.state(made) == "deleted"
+
+        await until(read)
+        async with mirror.counted() as calls:
+            delete(world, made)
+            await until(gone)
+        assert not calls
+        assert len(await mirror.stored(made)) == 5
+
+
+async def test_h32_a_bulk_deletion_is_one_transaction(mirror: GuildMirror, world: World, guild: Guild) -> None:
+    """H-32: a hundred tombstones with one instant, written together."""
+    [made] = channels_of(world, guild, [150])
+    await mirror.connect(live=True)
+    async with mirror.working():
+
+        async def complete() -> bool:
+            return await mirror.equals_truth(made)
+
+        await until(complete)
+        world.delete(made, sorted(message.id for message in made.history)[20:120])
+        await until(complete)
+    rows = await mirror.rows("SELECT DISTINCT xmin::text FROM messages WHERE deleted_at IS NOT NULL")
+    [gone] = await mirror.rows("SELECT count(*) AS n FROM messages WHERE deleted_at IS NOT NULL")
+    assert (len(rows), gone["n"]) == (1, 100)
+
+
+async def test_h33_h36_h37_edits_of_any_age_are_applied(mirror: GuildMirror, world: World, guild: Guild) -> None:
+    """H-33, H-36, H-37: an edit of a message nobody stored stores it; two edits leave two earlier texts."""
+    [made] = channels_of(world, guild, [300])
+    mirror.habits = turns_of(1, target=100)
+    await mirror.connect(live=True)
+    async with mirror.working():
+        oldest, newest = min(made.history, key=lambda one: one.id).id, made.head
+
+        async def read() -> bool:
+            return len(await mirror.stored(made)) == 100
+
+        async def edited() -> bool:
+            texts = await mirror.stored(made)
+            return texts.get(oldest) == "found again" and texts[newest] == "third"
+
+        await until(read)
+        world.edit(made, oldest, text="found again")
+        world.edit(made, newest, text="second")
+        world.edit(made, newest, text="third")
+        await until(edited)
+    rows = await mirror.rows("SELECT text FROM message_revisions WHERE message = $1 ORDER BY number", newest)
+    assert [row["text"] for row in rows] == ["talk 299", "second"]
+    assert not (await mirror.history(made)).known.coverage.reached_start
+
+
+async def test_h35_an_unfurled_link_is_no_edit(mirror: GuildMirror, world: World, guild: Guild) -> None:
+    """H-35: the platform fills in a preview: the text stays, and no revision is counted."""
+    [made] = channels_of(world, guild, [3])
+    await mirror.connect(live=True)
+    async with mirror.working():
+
+        async def complete() -> bool:
+            return await mirror.equals_truth(made)
+
+        async def unfurled() -> bool:
+            rows = await mirror.rows("SELECT extra FROM messages WHERE id = $1", made.head)
+            return "A page" in str(rows[0]["extra"])
+
+        await until(complete)
+        world.edit(made, made.head, embeds=[{"title": "A page", "type": "link"}])
+        await until(unfurled)
+        assert await complete()
+    assert await mirror.rows("SELECT 1 FROM message_revisions") == []
+
+
+async def test_a_deletion_that_overtakes_its_message_stays(mirror: GuildMirror, world: World, guild: Guild) -> None:
+    """Order does not matter: what was deleted at once is not alive in the end, whatever page shows it later."""
+    [made] = channels_of(world, guild, [3])
+    await mirror.connect(live=True)
+    async with mirror.working():
+        gone = world.post(made, "a slip")
+        world.delete(made, [gone.id])
+
+        async def complete() -> bool:
+            return await mirror.equals_truth(made) and await mirror.covered(made) == [(0, made.head)]
+
+        await until(complete)
+
+
+async def test_h44_a_wrong_clock_changes_no_bound(mirror: GuildMirror, world: World, guild: Guild) -> None:
+    """H-44: a day off in either direction: coverage speaks in the platform's own numbers."""
+    [made] = channels_of(world, guild, [120])
+    for now in (datetime.now(UTC) + timedelta(days=1), datetime.now(UTC) - timedelta(days=1)):
+        await mirror.rows("UPDATE held_clock SET now = $1 RETURNING 1", now)
+        talk(world, made, 5)
+        await mirror.connect()
+        await mirror.cycle()
+        assert await mirror.covered(made) == [(0, made.head)]
+        assert await mirror.equals_truth(made)
