@@ -17,17 +17,16 @@ from tidegate.rules.backfilling import Depth
 from tidegate.store import histories
 from tidegate.store.database import Database
 from tidegate.store.histories import History
-from tidegate.words import AccountId
 
-LaneOf = Callable[[AccountId], Awaitable[Lane]]
-"""The lane of an account, once it is connected."""
+LaneOf = Callable[[Serving], Awaitable[Lane]]
+"""The lane of an account that is served, once it is connected."""
 
 
 def history_handlers(database: Database, habits: CycleHabits, lane_of: LaneOf) -> Mapping[str, Handler]:
     """The commands by their kind. *channels* are our keys of them, None for all; calls count for no cycle."""
 
     async def hand(serving: Serving) -> Hand:
-        return Hand(await lane_of(serving.account.id), database, None, habits.limits, habits.retries)
+        return Hand(await lane_of(serving), database, None, habits.limits, habits.retries)
 
     async def asked_for(serving: Serving, args: dict[str, Any]) -> list[History]:
         async with database.connection() as connection:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import random
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
@@ -14,15 +15,18 @@ from tidegate.engine.asking import ask_owner
 from tidegate.engine.evidence import this_host
 from tidegate.engine.obeying import Handler
 from tidegate.engine.serving import Serving, Work
-from tidegate.errors import BadInput, Refused, TidegateError
+from tidegate.errors import BadInput, TidegateError
 from tidegate.history_commands import history_handlers
 from tidegate.lanes import Lane
 from tidegate.mirror.cycle import CycleHabits
 from tidegate.mirror.filer import Filer
 from tidegate.mirror.filing import FilingHabits
+from tidegate.mirror.guild_rounds import GuildRounds, GuildTimes
+from tidegate.mirror.guilds import sync_guilds
 from tidegate.mirror.history import HistoryHabits
 from tidegate.mirror.listing import sync_channels
 from tidegate.mirror.rounds import Rounds, Timetable
+from tidegate.mirror.scan import Hand
 from tidegate.mirror.side_by_side import together
 from tidegate.mirror.work_folder import WorkFolder
 from tidegate.port import Opener
@@ -36,6 +40,8 @@ from tidegate.store import accounts, channels, places, workers
 from tidegate.store.commands import Answer
 from tidegate.store.database import Database
 from tidegate.words import Account, AccountId, AccountState, Platform
+
+MIRRORED = (Platform.TELEGRAM, Platform.DISCORD)
 
 ANSWERED_WITHIN = timedelta(hours=12)
 """How long a command waits for its cycle: a flood wait can be long, and Ctrl-C ends the waiting."""
@@ -86,47 +92,54 @@ def filing_habits(settings: Settings, habits: CycleHabits) -> FilingHabits:
 
 
 async def trade_of(house: House, *, others: Trade | None = None, every: timedelta | None) -> Trade:
-    """Mirror Telegram accounts, a cycle at the start and *every* so often (None: only on command).
+    """Mirror accounts: a cycle at the start and then as often as each platform wants it (*every* None: on command).
 
-    Discord accounts are connected and listen. Accounts of platforms without an adapter are served as *others* say.
+    Accounts of platforms without an adapter are served as *others* say.
     """
     clock = SystemClock()
     habits = habits_of(house.settings)
     filer = Filer(house.database, clock, filing_habits(house.settings, habits), beside_cycles=every is not None)
     rounds = Rounds(house.database, clock, habits, Timetable(every), filer.after_cycle)
+    guild_rounds = GuildRounds(house.database, clock, habits, guild_times(house.settings, by_itself=every is not None))
     await rounds.begin()
+    await guild_rounds.begin()
+
+    def rounds_of(serving: Serving) -> Rounds | GuildRounds:
+        return guild_rounds if serving.account.platform is Platform.DISCORD else rounds
 
     async def work(lane: Lane) -> None:
         if lane.account.platform is Platform.TELEGRAM:
             await together(rounds.work(lane), filer.work(lane))
         elif lane.account.platform is Platform.DISCORD:
-            await _listen(lane)
+            await guild_rounds.work(lane)
         elif others is not None:
             await others.work(lane)
 
     async def cycle(serving: Serving, args: dict[str, Any]) -> dict[str, Any]:
         channel = await _ask_by_hand(house.database, args["channel"]) if args.get("channel") else None
-        return (await rounds.desk(serving.account.id).ask(channel)).as_json()
+        return (await rounds_of(serving).desk(serving.account.id).ask(channel)).as_json()
 
     async def sync(serving: Serving, _: dict[str, Any]) -> dict[str, Any]:
-        return {"channels": await sync_channels(await rounds.lane(serving.account.id), house.database)}
+        lane = await rounds_of(serving).lane(serving.account.id)
+        if lane.has_guilds:
+            return {"channels": await sync_guilds(Hand(lane, house.database, None, habits.limits, habits.retries))}
+        return {"channels": await sync_channels(lane, house.database)}
 
     openers = {
         **(others.openers if others else {}),
         Platform.TELEGRAM: telegram_opening(house.settings, clock),
         Platform.DISCORD: discord_opening(house.settings, clock),
     }
-    about_histories = history_handlers(house.database, habits, rounds.lane)
+    about_histories = history_handlers(
+        house.database, habits, lambda serving: rounds_of(serving).lane(serving.account.id)
+    )
     return Trade(openers, work, {"cycle": cycle, "sync": sync, **about_histories})
 
 
-async def _listen(lane: Lane) -> None:
-    """Stay connected and hear what happens, so that an account that is signed out is noticed at once."""
-    try:
-        while True:
-            await lane.hint()
-    except Refused:  # this one does not listen: nothing to do until the next change
-        return
+def guild_times(settings: Settings, *, by_itself: bool) -> GuildTimes:
+    """How often a Discord account's guilds are gone over, when that happens *by_itself*."""
+    every = settings.discord_cycle_every if by_itself else None
+    return GuildTimes(every, settings.discord_cycle_every_live, dice=random.random)
 
 
 async def _ask_by_hand(database: Database, named: str) -> Any:
@@ -182,8 +195,10 @@ async def _until_unable(database: Database, name: str) -> None:
 
 
 def _require_active(account: Account) -> None:
-    if account.platform is not Platform.TELEGRAM:
-        raise BadInput(f'Account "{account.name}" is on {account.platform.value}; this release mirrors Telegram only.')
+    if account.platform not in MIRRORED:
+        raise BadInput(
+            f'Account "{account.name}" is on {account.platform.value}; this release mirrors Telegram and Discord.'
+        )
     if account.state is not AccountState.ACTIVE:
         todo = account.state.next_action.replace("NAME", account.name)
         raise TidegateError(f'Account "{account.name}" is {account.state.value.replace("_", " ")}: {todo}.')

@@ -201,6 +201,12 @@ class Settings(BaseSettings):
     archive_collect_for: Span = setting(
         timedelta(days=1), "How long a set waits for a missing part before it is shown as incomplete."
     )
+    discord_cycle_every: Span = setting(
+        timedelta(minutes=15), "How often a Discord account's guilds are gone over while nothing is told live."
+    )
+    discord_cycle_every_live: Span = setting(
+        timedelta(minutes=60), "How often they are gone over while Discord itself tells what happens."
+    )
     backfill_concurrency: Count = setting(
         2, "How many channels of one account are backfilled at once.", "BACKFILL_CONCURRENCY"
     )

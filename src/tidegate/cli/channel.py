@@ -146,7 +146,7 @@ def _spans(covered: dict[Content, Coverage], *, head: int | None) -> dict[str, l
     """Coverage as both ends of each stretch; with a *head*, what is missing up to it."""
 
     def shown(known: Coverage) -> Iterable[tuple[int, int]]:
-        return known.spans if head is None else known.gaps(head=head)
+        return known.spans if head is None else known.gaps(head=head) if head else []
 
     return {kind.value: [[low, high] for low, high in shown(known)] for kind, known in covered.items()}
 

@@ -14,8 +14,9 @@ from tidegate.errors import ChannelGone, PlatformError
 from tidegate.mirror import history_lines as lines
 from tidegate.mirror.history import HistoryHabits, load, take_turn
 from tidegate.mirror.scan import FINAL, Hand
+from tidegate.port import ChannelDeleted
 from tidegate.rules.backfilling import Depth, Known
-from tidegate.store import accounts, channels, feed, histories
+from tidegate.store import accounts, channels, feed, guilds, histories
 from tidegate.store.histories import History
 from tidegate.store.places import Place
 
@@ -123,7 +124,7 @@ async def _goes_on(hand: Hand, habits: HistoryHabits, wanted: Depth | None, one:
         one.error = str(problem)
         log.warning(lines.failed(one.place.title, one.place.channel, problem))
         if isinstance(problem, ChannelGone):
-            await lose_channel(hand, one.place)
+            await lose_channel(hand, one.place, problem)
     else:
         one.fetched += turn.fetched
         one.stored += turn.tally.messages
@@ -154,10 +155,13 @@ async def _end(hand: Hand, one: Backfilled, wanted: Depth) -> None:
         await feed.record(connection, "backfill.ended", title, one.as_json())
 
 
-async def lose_channel(hand: Hand, place: Place) -> None:
-    """The account can no longer see a channel: another that can reads on, else it is shown as unreadable."""
+async def lose_channel(hand: Hand, place: Place, problem: ChannelGone) -> None:
+    """A channel was deleted, or the account can no longer see it: then another that can reads on, if there is one."""
     async with hand.database.transaction() as connection:
         await accounts.fence(connection, hand.lane.claim())
+        if isinstance(problem, ChannelDeleted):
+            await guilds.lose(connection, place.channel)
+            return
         kept = await channels.find(connection, str(place.channel))
         await channels.lose_sight(connection, hand.lane.account.id, kept)
 

@@ -11,9 +11,9 @@ import structlog
 from tidegate.clock import Clock
 from tidegate.errors import ChannelGone, PlatformError, Refused
 from tidegate.lanes import Lane
-from tidegate.mirror.backfill import backfill
+from tidegate.mirror.backfill import backfill, lose_channel
 from tidegate.mirror.cycle import CycleHabits
-from tidegate.mirror.history import look_above
+from tidegate.mirror.history import load, look_above
 from tidegate.mirror.reconcile import reconcile_due
 from tidegate.mirror.report import Report, keep_report
 from tidegate.mirror.scan import FINAL, Hand
@@ -88,22 +88,17 @@ async def _survey(hand: Hand, heads: Heads | None, report: Report) -> None:
 
 async def _look_once_more(hand: Hand, key: int, report: Report) -> None:
     """A thread went to sleep between two cycles: whether something was posted before, only its history says."""
+    history = await load(hand, key)
     try:
         turn = await look_above(hand, key)
     except FINAL:
         raise
     except PlatformError as problem:
         report.troubles.append(str(problem))
-        if isinstance(problem, ChannelGone):
-            await _note_gone(hand, key)
+        if isinstance(problem, ChannelGone) and history is not None:
+            await lose_channel(hand, history.place, problem)
     else:
         report.tally.add(turn.tally)
-
-
-async def _note_gone(hand: Hand, key: int) -> None:
-    async with hand.database.transaction() as connection:
-        await accounts.fence(connection, hand.lane.claim())
-        await guilds.lose(connection, await guilds.number_of(connection, key))
 
 
 # What moved
@@ -152,12 +147,13 @@ async def _find_threads(hand: Hand, habits: CycleHabits, report: Report) -> None
 async def list_archived(hand: Hand, parent: Parent, troubles: list[str], *, private: bool = False) -> set[ChannelId]:
     """List a channel's archived threads, the last archived first, down to those known; returns their numbers.
 
-    Those of private threads where that may be done; where not, the channel says so and all else goes on.
+    With *private* also those, where the account may; where it may not, the channel says so and all else goes on.
     """
     found: set[ChannelId] = set()
     remark: str | None = None
     try:
-        found |= await _list(hand, parent, private=False)
+        if not (private and parent.listed):
+            found |= await _list(hand, parent, private=False)
         if private:
             found |= await _list(hand, parent, private=True)
     except FINAL:
@@ -171,7 +167,7 @@ async def list_archived(hand: Hand, parent: Parent, troubles: list[str], *, priv
         return found
     async with hand.database.transaction() as connection:
         await accounts.fence(connection, hand.lane.claim())
-        await guilds.note_listed(connection, parent.key, remark)
+        await guilds.note_listed(connection, parent.key, private=private, remark=remark)
     return found
 
 
@@ -182,9 +178,27 @@ async def _list(hand: Hand, parent: Parent, *, private: bool) -> set[ChannelId]:
         page = await hand.lane.archived_threads(parent.number, private=private, after=cursor, cycle=hand.cycle)
         async with hand.database.transaction() as connection:
             await accounts.fence(connection, hand.lane.claim())
-            known = parent.listed and await guilds.are_known(connection, page.heads)
+            known = parent.listed and not private and await guilds.are_known(connection, page.heads)
             await guilds.see(connection, hand.lane.account.id, page.heads)
         found |= page.heads.keys()
         if page.next is None or known:
             return found
         cursor = page.next
+
+
+async def sync_guilds(hand: Hand) -> int:
+    """List every channel the account sees, and all archived threads, private ones where it may; how many there are.
+
+    What can be read is mirrored from then on.
+    """
+    heads = await hand.lane.survey()
+    async with hand.database.transaction() as connection:
+        await accounts.fence(connection, hand.lane.claim())
+        await guilds.see(connection, hand.lane.account.id, heads)
+        await guilds.miss(connection, hand.lane.account.id, heads)
+        parents = await guilds.parents(connection, hand.lane.account.id)
+    troubles: list[str] = []
+    found = {number for parent in parents for number in await list_archived(hand, parent, troubles, private=True)}
+    for trouble in troubles:
+        log.warning("threads.unlisted", account=hand.lane.account.name, problem=trouble)
+    return len({*heads, *found})

@@ -109,7 +109,7 @@ async def _compared(hand: Hand, history: History, limit: int) -> Compared:
         result.error = str(problem)
         log.warning(lines.failed(place.title, place.channel, problem))
         if isinstance(problem, ChannelGone):
-            await lose_channel(hand, place)
+            await lose_channel(hand, place, problem)
     result.checked, result.calls = turn.fetched, turn.pages
     result.edited, result.deleted, result.added = turn.tally.edited, turn.tally.deleted, turn.tally.messages
     async with hand.database.transaction() as connection:

@@ -162,7 +162,8 @@ async def enable(connection: Connection, kept: Kept, wishes: Wishes) -> None:
     await connection.execute(
         """
         UPDATE channels
-        SET enabled = true, by_topic = $2, in_full = $3, hashed = $4, destination = $5,
+        SET enabled = true, by_topic = $2, in_full = $3 OR platform = 'discord', hashed = $4, destination = $5,
+            to_start = $3 OR platform <> 'discord',
             reader = coalesce(reader, (SELECT min(account) FROM sights WHERE channel = $1))
         WHERE id = $1
         """,

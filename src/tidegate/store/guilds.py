@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import asyncpg
 
@@ -136,11 +136,6 @@ async def lose(connection: Connection, channel: ChannelId) -> None:
         await feed.record(connection, "channel.deleted", row["title"], {"channel": row["number"]})
 
 
-async def number_of(connection: Connection, key: int) -> ChannelId:
-    """The platform's number of a channel."""
-    return ChannelId(await connection.fetchval("SELECT number FROM channels WHERE id = $1", key))
-
-
 # Archived threads
 
 # A message says which thread hangs under it, and a board which thread is its newest.
@@ -168,9 +163,15 @@ async def with_unknown_threads(connection: Connection, account: AccountId) -> li
     return [_parent(row) for row in rows]
 
 
+async def parents(connection: Connection, account: AccountId) -> list[Parent]:
+    """The channels that may have threads, as if those were never listed."""
+    return [replace(_parent(row), listed=False) for row in await connection.fetch(_PARENTS, account)]
+
+
 async def never_listed(connection: Connection, account: AccountId) -> list[Parent]:
-    """The channels whose archived threads were never listed."""
-    return [_parent(row) for row in await connection.fetch(f"{_PARENTS} AND c.archives_listed_at IS NULL", account)]
+    """The channels whose archived threads were never listed, private ones among them."""
+    rows = await connection.fetch(f"{_PARENTS} AND c.private_archives_listed_at IS NULL", account)
+    return [_parent(row) for row in rows]
 
 
 async def are_known(connection: Connection, threads: Collection[ChannelId]) -> bool:
@@ -182,14 +183,20 @@ async def are_known(connection: Connection, threads: Collection[ChannelId]) -> b
     return count == len(threads)
 
 
-async def note_listed(connection: Connection, key: int, remark: str | None) -> None:
-    """All archived threads of a channel were listed, but for what *remark* says.
+async def note_listed(connection: Connection, key: int, *, private: bool, remark: str | None) -> None:
+    """All archived threads of a channel were listed, the *private* ones too, but for what *remark* says.
 
     A thread that is spoken of and was not among them is deleted or hidden: it is noted, so that nobody looks again.
     """
     await connection.execute(
-        "UPDATE channels SET archives_listed_at = clock_now(), remark = coalesce($2, remark) WHERE id = $1", key, remark
-    )
+        """
+        UPDATE channels
+        SET archives_listed_at = clock_now(), remark = coalesce($3, remark),
+            private_archives_listed_at = CASE WHEN $2 THEN clock_now() ELSE private_archives_listed_at END
+        WHERE id = $1
+        """,
+        key, private, remark,
+    )  # fmt: skip
     await connection.execute(
         f"""
         INSERT INTO channels (platform, number, kind, guild, parent, state, enabled, in_full, to_start)

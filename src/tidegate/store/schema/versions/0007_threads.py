@@ -9,7 +9,7 @@ down_revision = "0006"
 def upgrade() -> None:
     run(
         """
-ALTER TABLE channels ADD COLUMN archives_listed_at timestamptz;
+ALTER TABLE channels ADD COLUMN archives_listed_at timestamptz, ADD COLUMN private_archives_listed_at timestamptz;
 CREATE INDEX messages_thread ON messages (thread) WHERE thread IS NOT NULL;
 """
     )

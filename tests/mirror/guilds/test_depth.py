@@ -1,0 +1,48 @@
+"""H-13 to H-19: how deep histories go, in slices where they are huge."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from tests.mirror.guilds.conftest import COUNTING, PAGES, GuildMirror, channels_of, talk, turns_of
+from tidegate.loopback.discord import World
+from tidegate.loopback.discord.history import Made
+from tidegate.loopback.discord.places import Guild
+from tidegate.loopback.discord.world import BEGINS
+from tidegate.mirror.backfill import backfill
+from tidegate.rules.backfilling import Depth, TurnBudget
+
+
+async def test_h14_the_target_keeps_whole_pages(mirror: GuildMirror, world: World, guild: Guild) -> None:
+    """H-14: reached in the middle of a page: the page is kept, its lowest id is where coverage begins."""
+    [made] = channels_of(world, guild, [350])
+    mirror.habits = turns_of(10, target=150)
+    await mirror.connect()
+    async with mirror.counted() as calls:
+        await mirror.cycle()
+        await mirror.cycle()
+    numbers = sorted(message.id for message in made.history)
+    assert calls[PAGES] == 2
+    assert await mirror.covered(made) == [(numbers[150], numbers[-1])]
+
+
+@pytest.mark.parametrize("slices", [1, 8])
+async def test_h16_slices_bring_the_same_rows(mirror: GuildMirror, world: World, guild: Guild, slices: int) -> None:
+    """H-16: one cursor or eight: the same messages, and at most a page more a slice."""
+    [made] = channels_of(world, guild, [0])
+    count = 17_000
+    people = list(world.people)
+    made.history.made = Made(count, BEGINS + timedelta(days=300), timedelta(minutes=1), 5, "huge", people)
+    talk(world, made, 1)
+    await mirror.connect()
+    habits = replace(COUNTING.history, turn=TurnBudget(batches=slices))
+    mirror.habits = turns_of(1)
+    await mirror.cycle()
+    async with mirror.counted() as calls:
+        await backfill(mirror.hand, habits, [await mirror.history(made)], wanted=Depth())
+    assert len(await mirror.stored(made)) == count + 1
+    assert await mirror.covered(made) == [(0, made.head)]
+    assert calls[PAGES] <= -(-count // 100) + slices
