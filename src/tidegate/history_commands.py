@@ -11,6 +11,7 @@ from tidegate.engine.serving import Serving
 from tidegate.lanes import Lane
 from tidegate.mirror.backfill import backfill
 from tidegate.mirror.cycle import CycleHabits
+from tidegate.mirror.guilds import look_around
 from tidegate.mirror.reconcile import reconcile
 from tidegate.mirror.scan import Hand
 from tidegate.rules.backfilling import Depth
@@ -33,8 +34,11 @@ def history_handlers(database: Database, habits: CycleHabits, lane_of: LaneOf) -
             return await histories.of_reader(connection, serving.account.id, only=args["channels"])
 
     async def fill(serving: Serving, args: dict[str, Any]) -> dict[str, Any]:
+        reading = await hand(serving)
+        if reading.lane.has_guilds:
+            await look_around(reading)
         found = await asked_for(serving, args)
-        return (await backfill(await hand(serving), habits.history, found, wanted=_depth(args))).as_json()
+        return (await backfill(reading, habits.history, found, wanted=_depth(args))).as_json()
 
     async def compare(serving: Serving, args: dict[str, Any]) -> dict[str, Any]:
         found = await asked_for(serving, args)

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from tidegate.cli import shell
+from tidegate.errors import BadInput
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 
@@ -29,7 +30,9 @@ async def _plan(name: str | None, *, as_json: bool) -> None:
     async with shell.house() as house, house.database.connection() as connection:
         habits = habits_of(house.settings)
         listed = await accounts.listing(connection) if name is None else [await accounts.find(connection, name)]
-        found = [one.account for one in listed if name is not None or one.account.platform is Platform.TELEGRAM]
+        found = [one.account for one in listed if one.account.platform is Platform.TELEGRAM]
+        if name is not None and not found:
+            raise BadInput(f'"{name}" is no Telegram account; only their cycles can be foretold.')
         plans = [(await foresee(connection, one, habits)).as_json() for one in found]
     if as_json:
         shell.print_json(plans if name is None else plans[0])

@@ -186,16 +186,23 @@ async def _list(hand: Hand, parent: Parent, *, private: bool) -> set[ChannelId]:
         cursor = page.next
 
 
-async def sync_guilds(hand: Hand) -> int:
-    """List every channel the account sees, and all archived threads, private ones where it may; how many there are.
-
-    What can be read is mirrored from then on.
-    """
+async def look_around(hand: Hand) -> Heads:
+    """Take down where every channel stands now, which costs nothing where the platform has told it."""
     heads = await hand.lane.survey()
     async with hand.database.transaction() as connection:
         await accounts.fence(connection, hand.lane.claim())
         await guilds.see(connection, hand.lane.account.id, heads)
         await guilds.miss(connection, hand.lane.account.id, heads)
+    return heads
+
+
+async def sync_guilds(hand: Hand) -> int:
+    """List every channel the account sees, and all archived threads, private ones where it may; how many there are.
+
+    What can be read is mirrored from then on.
+    """
+    heads = await look_around(hand)
+    async with hand.database.connection() as connection:
         parents = await guilds.parents(connection, hand.lane.account.id)
     troubles: list[str] = []
     found = {number for parent in parents for number in await list_archived(hand, parent, troubles, private=True)}

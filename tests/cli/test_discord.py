@@ -1,0 +1,85 @@
+"""A Discord bot as an operator mirrors it, against the loopback Discord."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.program import TIDEGATE, environment
+from tests.cli.test_account import ask, line, running, until
+from tests.cli.test_channel import do, told
+
+WORLD = {
+    "discord": {
+        "guilds": [
+            {
+                "name": "The harbour",
+                "channels": [{"name": "general", "messages": 250}, {"name": "ships", "messages": 30}],
+            }
+        ]
+    }
+}
+
+
+@pytest.fixture
+async def control(home: Path) -> AsyncIterator[str]:
+    """A loopback Discord with one guild, and its bot added as the account gate."""
+    file = home / "world.json"
+    file.write_text(json.dumps(WORLD))
+    async with running("loopback", "--world", str(file), home=home) as process:
+        found = json.loads(await line(process.stdout))["control"]
+        token = ask(f"{found}/discord/token")["token"]
+        added = subprocess.run(
+            [TIDEGATE, "account", "add", "discord", "gate", "--loopback", found],
+            cwd=home, env=environment(home), input=f"{token}\n", capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        assert added.returncode == 0, added.stderr
+        yield found
+
+
+def truth(control: str, channel: str) -> list[int]:
+    return [int(message["id"]) for message in ask(f"{control}/truth/discord/{channel}")]
+
+
+async def test_the_first_day_of_a_bot(home: Path, control: str) -> None:
+    """Add it, make a cycle, and everything readable is there: nobody had to enable a channel."""
+    report = told(home, "cycle", "gate")
+    assert (report["messages"], report["verdicts"]) == (280, {"first": 2})
+    assert report["calls"] == {"GET /channels/{channel.id}/messages": 4}
+    channels = {row["title"]: row for row in told(home, "channel", "list")}
+    assert {(row["enabled"], row["state"], row["full"]) for row in channels.values()} == {(True, "ok", True)}
+    shown = told(home, "channel", "show", "general")
+    assert (shown["gaps"]["messages"], shown["messages"]) == ([], len(truth(control, "general")))
+    again = told(home, "cycle", "gate")
+    assert (again["calls_total"], again["verdicts"]) == (0, {"unchanged": 2})
+
+    do(control, "/discord/post", {"channel": "ships", "text": "a lighthouse keeper waves", "count": 3})
+    [one] = told(home, "backfill", "ships")["channels"]
+    assert (one["stored"], one["calls"], one["reached_start"], one["gaps"]) == (3, 1, True, [])
+    assert len(told(home, "search", "lighthouse")["results"]) == 3
+    ledger = {row["method"]: row["count"] for row in told(home, "calls")}
+    assert ledger == ask(f"{control}/calls?by=method")
+    assert ask(f"{control}/unknown") == []
+
+
+async def test_a_worker_mirrors_a_bot_by_itself(home: Path, control: str) -> None:
+    """It listens: what is posted is there soon, without a call."""
+    async with running("worker", home=home):
+
+        def stored(channel: str) -> Any:
+            rows = {row["title"] for row in told(home, "channel", "list")}
+            return told(home, "channel", "show", channel)["messages"] if channel in rows else None
+
+        await until(lambda: stored("general") == 250)
+        before = ask(f"{control}/calls?by=method")
+        do(control, "/discord/post", {"channel": "general", "text": "live", "count": 5})
+        await until(lambda: stored("general") == 255)
+        assert (
+            ask(f"{control}/calls?by=method")["GET /channels/{channel.id}/messages"]
+            == before["GET /channels/{channel.id}/messages"]
+        )
