@@ -33,13 +33,18 @@ async def control(home: Path) -> AsyncIterator[str]:
     file.write_text(json.dumps(WORLD))
     async with running("loopback", "--world", str(file), home=home) as process:
         found = json.loads(await line(process.stdout))["control"]
-        token = ask(f"{found}/discord/token")["token"]
-        added = subprocess.run(
-            [TIDEGATE, "account", "add", "discord", "gate", "--loopback", found],
-            cwd=home, env=environment(home), input=f"{token}\n", capture_output=True, text=True, check=False,
-        )  # fmt: skip
-        assert added.returncode == 0, added.stderr
+        add_bot(home, found)
         yield found
+
+
+def add_bot(home: Path, control: str) -> None:
+    """The token on standard input, as a script gives it."""
+    token = ask(f"{control}/discord/token")["token"]
+    added = subprocess.run(
+        [TIDEGATE, "account", "add", "discord", "gate", "--loopback", control],
+        cwd=home, env=environment(home), input=f"{token}\n", capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert added.returncode == 0, added.stderr
 
 
 def truth(control: str, channel: str) -> list[int]:
