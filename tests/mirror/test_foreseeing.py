@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.mirror.conftest import Mirror
+from tests.mirror.conftest import Mirror, make_mirror
 from tidegate.loopback.telegram import World
 from tidegate.loopback.telegram.channels import Channel
 from tidegate.mirror.cycle import CycleHabits
@@ -201,3 +201,25 @@ async def test_failures_are_foreseen_with_all_their_parts(mirror: Mirror, world:
     report = await mirror.cycle()
     assert report.calls["channels.getMessages"] == 2
     assert plan.calls.at_most == 1 + 2 + mirror.habits.limits.pages_a_turn
+
+
+async def test_a_channel_that_lost_its_reader_is_in_the_plan(mirror: Mirror, world: World) -> None:
+    """S-45: the next account that sees it will read it, and its plan says so without taking it."""
+    channel = world.add_channel("Shared")
+    mirror.post_files(channel, ["a.zip"])
+    await mirror.sync()
+    await mirror.enable(channel)
+    await mirror.cycle()
+    other = await make_mirror(mirror.database, mirror.telegram, mirror.ledger, "second", "+1000002")
+    try:
+        await other.sync()
+        await mirror.rows("UPDATE accounts SET state = 'signed_out' WHERE name = 'reader'")
+        async with mirror.database.connection() as connection:
+            plan = await foresee(connection, other.account, other.habits)
+        assert (await mirror.place(channel))["reader"] == mirror.account.id
+        calls = (await other.cycle()).calls
+        assert plan.calls.at_least <= sum(calls.values()) <= plan.calls.at_most
+        assert sum(calls.values()) > 0
+    finally:
+        assert other.lane is not None
+        await other.lane.close()

@@ -10,7 +10,7 @@ from tidegate.mirror.cycle import CycleHabits
 from tidegate.rules.planning import Calls, SelectedTopic, foresee_channel, foresee_gate, foresee_topics
 from tidegate.rules.retrying import FailureState, calls_to_retry, state_of
 from tidegate.rules.scanning import Verdict, decide_scan, takes_turn
-from tidegate.store import due, failures
+from tidegate.store import channels, due, failures
 from tidegate.store.database import Connection
 from tidegate.store.places import Memory, Place
 from tidegate.words import Account
@@ -37,7 +37,7 @@ class Plan:
 
 async def foresee(connection: Connection, account: Account, habits: CycleHabits) -> Plan:
     """The plan of an account's next full cycle, from its memory alone."""
-    memory = await due.load_awake(connection, account.id, habits.scans, habits.retries)
+    memory = await _memory(connection, account, habits)
     cycle = memory.cycle + 1
     verdicts = Counter(
         decide_scan(place.memory, habits.scans, now=memory.now, turn=cycle + place.turn_offset)
@@ -47,6 +47,17 @@ async def foresee(connection: Connection, account: Account, habits: CycleHabits)
         verdicts += asleep
     messages = await _messages_to_retry(connection, memory, habits)
     return Plan(account.name, cycle, _calls(memory, cycle, habits, messages), verdicts)
+
+
+async def _memory(connection: Connection, account: Account, habits: CycleHabits) -> Memory:
+    """What the cycle would start from. Channels that nobody reads it would make its own; here they are given back."""
+    claiming = connection.transaction()
+    await claiming.start()
+    try:
+        await channels.claim_readers(connection, account.id)
+        return await due.load_awake(connection, account.id, habits.scans, habits.retries)
+    finally:
+        await claiming.rollback()
 
 
 def _calls(memory: Memory, cycle: int, habits: CycleHabits, messages: Counter[int]) -> Calls:
