@@ -10,7 +10,7 @@ import aiohttp
 import discord
 import pytest
 
-from tests.loopback.bots import Listener, connected, everything_but_members, first_bot
+from tests.loopback.bots import Listener, ask, connected, everything_but_members, first_bot
 from tidegate.loopback.discord import DiscordServer, threads
 from tidegate.loopback.discord.permissions import Overwrite, Permission
 from tidegate.loopback.discord.places import Channel, ChannelKind
@@ -296,6 +296,15 @@ class TestSessions:
         discord_server.world.faults.add(Fault(kind, "gateway identify"))
         async with connected(discord_server) as client:
             assert client.is_ready()
+
+    async def test_the_gateway_is_struck_only_by_name(self, discord_server: DiscordServer) -> None:
+        """A fault for any call waits for one over REST; signing in goes on."""
+        faults = discord_server.world.faults
+        token = discord_server.world.token(first_bot(discord_server))
+        faults.add(Fault(FaultKind.FORBIDDEN))
+        await self._come_and_go(discord_server, token, 1000)
+        assert len(faults.waiting) == 1
+        assert (await ask(discord_server, "GET", "/users/@me"))[0] == 403
 
     async def test_two_sessions_hear_the_same(self, discord_server: DiscordServer, general: Channel) -> None:
         """Each with numbers of its own; a worker that took over does not disturb the one that is leaving."""

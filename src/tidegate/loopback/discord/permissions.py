@@ -35,6 +35,10 @@ USUAL = EVERYTHING & ~(Permission.ADMINISTRATOR | Permission.MANAGE_CHANNELS | P
 _TIMED_OUT = Permission.VIEW_CHANNEL | Permission.READ_MESSAGE_HISTORY
 
 
+WITH_MESSAGES = Permission.ATTACH_FILES | Permission.EMBED_LINKS
+"""What nobody can do where they may not write."""
+
+
 @dataclass(slots=True)
 class Overwrite:
     """What a channel changes for a role, or for one member."""

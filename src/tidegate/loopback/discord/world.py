@@ -18,7 +18,7 @@ from tidegate.errors import BadInput
 from tidegate.loopback.discord.history import Attachment, Message
 from tidegate.loopback.discord.limits import Limits
 from tidegate.loopback.discord.news import News
-from tidegate.loopback.discord.permissions import EVERYTHING, Permission
+from tidegate.loopback.discord.permissions import EVERYTHING, WITH_MESSAGES, Permission
 from tidegate.loopback.discord.places import (
     SILENT,
     THREADS,
@@ -165,6 +165,8 @@ class World:
         if guild is None:
             return EVERYTHING & ~Permission.MANAGE_MESSAGES if bot in channel.between else Permission(0)
         granted = may(guild, self.channels[channel.parent] if channel.thread else channel, bot, self.clock.now())
+        if not channel.thread and Permission.SEND_MESSAGES not in granted:
+            granted &= ~WITH_MESSAGES
         hidden = channel.kind is ChannelKind.PRIVATE_THREAD and Permission.MANAGE_THREADS not in granted
         if hidden and channel.thread and bot not in channel.thread.members:
             return Permission(0)
