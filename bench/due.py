@@ -1,11 +1,12 @@
 """What a cycle over a million topics has to look at is known in one query, sooner than row by row by hundreds of times.
 
 One account follows 1,000 topics in each of 1,000 forums and was restarted a minute after its last cycle: nearly all
-are fresh and idle. ``query_ms`` is all that a cycle asks before the gate: the verdicts in one query, and the topics
-that want something. ``rest_ms`` is what it stores after the gate found every forum unchanged. ``full_scan_ms`` loads
-every place and asks the rule about each, which is also the oracle for all of them; ``per_row_s`` is one query a place,
-as the seed had it: measured on a sample and scaled. ``due`` are the places that are no skips. ``turn_*`` are the same
-for the hour after, when every place is cold and a fifth of them has its turn, ``busy_*`` for one in which none is cold.
+are fresh and idle. ``query_ms`` is all that a cycle asks before the gate: the verdicts and the topics that are read
+anyway in one query, and those with failures. ``rest_ms`` is what it stores after the gate found every forum unchanged.
+``full_scan_ms`` loads every place and asks the rule about each, which is also the oracle for all of them; ``per_row_s``
+is one query a place, as the seed had it: measured on a sample and scaled. ``due`` are the places that are no skips.
+``turn_*`` are the same for the hour after, when every place is cold and a fifth of them has its turn, ``busy_*`` for
+one in which none is cold.
 """
 
 from __future__ import annotations
@@ -127,8 +128,10 @@ async def _measure(database: Database, account: AccountId) -> dict[str, Any]:
 
 
 def _told(memory: Memory) -> Found:
-    """What a cycle knows: places that want something judged by the rule, the others as they were counted."""
-    told = Counter({(key, verdict): n for key, counted in memory.asleep.items() for verdict, n in counted.items()})
+    """What a cycle knows: topics with failures judged by the rule, the others as they were counted."""
+    told: Found = Counter()
+    for key, topics in memory.topics.items():
+        told.update({(key, verdict): count for verdict, count in (topics.wanting + topics.asleep).items()})
     for place in memory.places:
         told[place.key, _judge(place, memory)] += 1
     return +told
@@ -141,7 +144,7 @@ def _judge(place: Place, memory: Memory) -> Verdict:
 async def _rest(database: Database, memory: Memory) -> None:
     """Store what becomes of all sleeping topics, in the cycle's portions."""
     awake = [(place.key, place.topic) for place in memory.places]
-    keys = list(memory.asleep)
+    keys = list(memory.topics)
     portion = AT_ONCE // TOPICS
     for start in range(0, len(keys), portion):
         async with database.transaction() as connection:

@@ -153,7 +153,7 @@ async def by_the_rule(connection: Connection, account: AccountId, scans: ScanHab
 
 def told(memory: Memory, scans: ScanHabits) -> dict[int, Counter[Verdict]]:
     """What the cycle knows: the objects judged, and the others as they were counted."""
-    judged = {key: +asleep for key, asleep in memory.asleep.items()}
+    judged = {key: topics.wanting + topics.asleep for key, topics in memory.topics.items()}
     for place in memory.places:
         turn = memory.cycle + 1 + place.turn_offset
         verdict = decide_scan(place.memory, scans, now=memory.now, turn=turn)
@@ -161,11 +161,14 @@ def told(memory: Memory, scans: ScanHabits) -> dict[int, Counter[Verdict]]:
     return judged
 
 
-def wants_something(place: Place, memory: Memory, scans: ScanHabits) -> bool:
+def is_failing(place: Place) -> bool:
+    return bool(place.memory.failures_to_retry or place.memory.failures_pending)
+
+
+def is_read_anyway(place: Place, memory: Memory, scans: ScanHabits) -> bool:
     turn = memory.cycle + 1 + place.turn_offset
     selected = SelectedTopic(place.memory, its_turn=takes_turn(place.memory, scans, now=memory.now, turn=turn))
-    failing = place.memory.failures_to_retry or place.memory.failures_pending
-    return bool((place.memory.readable and selected.is_read_anyway) or failing)
+    return place.memory.readable and selected.is_read_anyway
 
 
 worlds = {
@@ -188,8 +191,10 @@ async def test_the_query_and_the_rule_agree(
         awake = await load_awake(connection, account, scans, RETRIES)
         assert told(awake, scans) == await by_the_rule(connection, account, scans)
         everything = await places.load(connection, account, RETRIES)
-        wanting = [one for one in everything.places if one.is_whole or wants_something(one, everything, scans)]
-        assert awake.places == wanting
+        assert awake.places == [one for one in everything.places if one.is_whole or is_failing(one)]
+        others = [one for one in everything.places if not one.is_whole and not is_failing(one)]
+        wanted = {(one.key, one.topic) for one in others if is_read_anyway(one, everything, scans)}
+        assert {(key, topic) for key, topics in awake.topics.items() for topic in topics.wanted} == wanted
 
 
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -207,14 +212,15 @@ async def test_what_rests_is_stored_as_the_rule_would(
         memory = await load_awake(connection, account, scans, RETRIES, only=only)
         moment = Moment(memory.now, cycle + whole, whole)
         awake = {(place.key, place.topic) for place in memory.places}
+        wanted = {(key, topic) for topics in memory.topics.values() for topic in topics.wanted}
         await (
             note_unreadable(connection, [key])
             if state == "unreadable"
             else rest(connection, [key], awake, scans, moment)
         )
         after = {row["topic"]: row for row in await places.shown(connection, key)}
-    asleep = {topic: place for topic, place in before.items() if (place.key, topic) not in awake}
-    assert sum(memory.asleep.get(key, Counter()).values()) == len(asleep)
+    asleep = {topic: place for topic, place in before.items() if (place.key, topic) not in awake | wanted}
+    assert sum(topics.asleep.total() for topics in memory.topics.values()) == len(asleep)
     for topic, place in before.items():
         verdict = decide_scan(place.memory, scans, now=NOON, turn=moment.cycle + place.turn_offset)
         expected, row = replace(place.memory, readable=True, failures_to_retry=0, failures_pending=0), after[topic]
@@ -247,7 +253,8 @@ async def test_what_wants_something_is_told_and_the_rest_counted(database: Datab
         key = await a_channel(connection, account, rows)
         await a_channel(connection, other, [idle])
         memory = await load_awake(connection, account, SCANS, RETRIES)
-    assert [(place.key, place.topic) for place in memory.places] == [(key, 1), (key, 3), (key, 5), (key, 6)]
-    assert {one: +counted for one, counted in memory.asleep.items()} == {
-        key: Counter({Verdict.FRESH: 2, Verdict.COLD: 1, Verdict.GATE: 2})
-    }
+    assert [(place.key, place.topic) for place in memory.places] == [(key, 3)]
+    assert memory.topics.keys() == {key}
+    assert memory.topics[key].wanted == {1, 5, 6}
+    assert memory.topics[key].wanting == Counter({Verdict.FIRST: 1, Verdict.GATE: 1, Verdict.ASKED: 1})
+    assert memory.topics[key].asleep == Counter({Verdict.FRESH: 2, Verdict.COLD: 1, Verdict.GATE: 2})

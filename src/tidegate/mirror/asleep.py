@@ -36,13 +36,34 @@ async def rest_asleep(
     One log line tells of all topics of a forum that have the same verdict.
     """
     told: Counter[Verdict] = Counter()
-    for some in _portions([forum for forum in forums if forum.key in memory.asleep], memory):
+    for some in _portions([forum for forum in forums if forum.key in memory.topics], memory):
         await _store(hand, memory, scans, moment, some)
         for forum in some:
-            settled = {settle(verdict, Change.UNCHANGED): count for verdict, count in memory.asleep[forum.key].items()}
+            asleep = memory.topics[forum.key].asleep
+            settled = {settle(verdict, Change.UNCHANGED): count for verdict, count in asleep.items()}
             told.update(settled)
             _tell(hand, forum, settled)
     return told
+
+
+async def wake_all(hand: Hand, forum: Place) -> list[Place]:
+    """Every topic of a forum that is followed on its own."""
+    async with hand.database.connection() as connection:
+        known = await places.load(connection, hand.lane.account.id, hand.retries, only=[forum.channel])
+    return [topic for topic in known.places if not topic.is_whole]
+
+
+async def wake_wanted(hand: Hand, memory: Memory, forum: Place) -> list[Place]:
+    """The topics of a forum that are read whatever the gate says."""
+    if forum.key not in memory.topics:
+        return []
+    wanted = {(forum.key, topic) for topic in memory.topics[forum.key].wanted}
+    async with hand.database.connection() as connection:
+        found = await places.load_some(
+            connection, hand.lane.account.id, wanted,
+            failed=memory.failed, habits=hand.retries, now=memory.now, only=[forum.channel],
+        )  # fmt: skip
+    return [topic for topic in found if not topic.is_whole]
 
 
 async def _store(hand: Hand, memory: Memory, scans: ScanHabits, moment: Moment, forums: Sequence[Place]) -> None:
@@ -62,7 +83,7 @@ def _portions(forums: Iterable[Place], memory: Memory) -> Iterator[list[Place]]:
     topics = 0
     for forum in forums:
         portion.append(forum)
-        topics += memory.asleep[forum.key].total()
+        topics += memory.topics[forum.key].asleep.total()
         if topics >= AT_ONCE:
             yield portion
             portion, topics = [], 0

@@ -11,7 +11,7 @@ import structlog
 from tidegate.clock import Clock
 from tidegate.errors import ChannelGone, PlatformError
 from tidegate.lanes import Lane
-from tidegate.mirror.asleep import LINES, rest_asleep
+from tidegate.mirror.asleep import LINES, rest_asleep, wake_all, wake_wanted
 from tidegate.mirror.history import HistoryHabits, take_turn
 from tidegate.mirror.intake import Tally
 from tidegate.mirror.listing import sync_topics
@@ -109,7 +109,7 @@ async def _end(hand: Hand, sets: SetHabits, memory: Memory, report: Report, mark
 class _Pass:
     """The part of a cycle that goes through the places.
 
-    Of topics that are followed on their own it knows those that want something, and of the others how many there are.
+    Topics that are followed on their own become objects when their forum is read; before, only those with a failure.
     """
 
     def __init__(self, hand: Hand, habits: CycleHabits, memory: Memory, report: Report) -> None:
@@ -163,7 +163,8 @@ class _Pass:
         return plan_reading(place.memory, change, changes=head.changes, limits=self._hand.limits, its_turn=turn)
 
     def _topic_wants_calls(self, place: Place) -> bool:
-        return any(
+        topics = self._memory.topics.get(place.key)
+        return bool(topics and topics.wanted) or any(
             topic.memory.last_scanned_at is None or topic.memory.asked or self._takes_turn(topic)
             for topic in self._topics.get(place.key, ())
             if topic.memory.readable
@@ -249,13 +250,10 @@ class _Pass:
 
     async def _topics_to_read(self, place: Place, change: Change) -> list[Place]:
         """In an unchanged forum the topics that want something; in any other all of them may have moved."""
-        if change is Change.UNCHANGED:
-            await self._rest_asleep([place])
-            return self._topics.get(place.key, [])
-        async with self._hand.database.connection() as connection:
-            account = self._hand.lane.account.id
-            known = await places.load(connection, account, self._habits.retries, only=[place.channel])
-        return [topic for topic in known.places if not topic.is_whole]
+        if change is not Change.UNCHANGED:
+            return await wake_all(self._hand, place)
+        await self._rest_asleep([place])
+        return [*self._topics.get(place.key, ()), *await wake_wanted(self._hand, self._memory, place)]
 
     async def _deepen(self, place: Place) -> None:
         """Have a turn in the history of a channel that is mirrored in full; what is left queues again elsewhere."""

@@ -43,8 +43,8 @@ async def foresee(connection: Connection, account: Account, habits: CycleHabits)
         decide_scan(place.memory, habits.scans, now=memory.now, turn=cycle + place.turn_offset)
         for place in memory.places
     )
-    for asleep in memory.asleep.values():
-        verdicts += asleep
+    for topics in memory.topics.values():
+        verdicts += topics.wanting + topics.asleep
     messages = await _messages_to_retry(connection, memory, habits)
     return Plan(account.name, cycle, _calls(memory, cycle, habits, messages), verdicts)
 
@@ -72,8 +72,8 @@ def _calls(memory: Memory, cycle: int, habits: CycleHabits, messages: Counter[in
     whole = [place for place in memory.places if place.is_whole]
     total = foresee_gate(sum(place.memory.readable for place in whole), habits.limits)
     for place in whole:
-        asleep = memory.asleep[place.key].total() if place.key in memory.asleep else 0
-        total += _channel(place, topics.get(place.key, {}), asleep, habits, its_turn=turn(place))
+        selected = foresee_topics(topics.get(place.key, {}), habits.limits, **_others(memory, place))
+        total += _channel(place, selected, habits, its_turn=turn(place))
         fetches = calls_to_retry(messages[place.key])
         total += Calls(min(fetches, 1), fetches)  # what fails on the way is left for the next cycle
     return total
@@ -93,15 +93,19 @@ async def _messages_to_retry(connection: Connection, memory: Memory, habits: Cyc
     return counted
 
 
-def _channel(
-    place: Place, topics: dict[int, SelectedTopic], asleep: int, habits: CycleHabits, *, its_turn: bool
-) -> Calls:
-    """What reading a channel takes. One lost on the way ends early, so only the first call is certain."""
+def _others(memory: Memory, place: Place) -> dict[str, int]:
+    """How many topics of a forum are no objects, and how many of those are read anyway."""
+    known = memory.topics.get(place.key)
+    return {"wanted": len(known.wanted), "asleep": known.asleep.total()} if known else {}
+
+
+def _channel(place: Place, selected: Calls, habits: CycleHabits, *, its_turn: bool) -> Calls:
+    """What reading a channel takes, or its *selected* topics. Lost on the way it ends early: one call is certain."""
     limits = habits.limits
     if not place.memory.readable:
         return Calls()
     if place.by_topic:
-        found = foresee_topics(topics, limits, asleep=asleep)
+        found = selected
     else:
         found = foresee_channel(replace(place.memory, failures_to_retry=0), limits, its_turn=its_turn)
     listing = limits.pages_a_turn if place.memory.last_scanned_at is None else 0  # it may be a forum by now

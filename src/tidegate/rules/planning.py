@@ -142,12 +142,15 @@ def topics_to_search(
     )
 
 
-def foresee_topics(topics: Mapping[int, SelectedTopic], limits: CallLimits, *, asleep: int = 0) -> Calls:
+def foresee_topics(
+    topics: Mapping[int, SelectedTopic], limits: CallLimits, *, wanted: int = 0, asleep: int = 0
+) -> Calls:
     """What the selected topics of a forum may cost, before the gate was asked.
 
-    *asleep* are further ones that are not read unless they moved: when the forum changed, they are asked about too.
+    Further ones are told by their number: those *wanted* are read anyway, those *asleep* only when they moved, about
+    which they are asked when the forum changed.
     """
-    unchanged = plan_topics(topics, Change.UNCHANGED, limits)
-    heads = len(topics) - len(unchanged.searches) + asleep
-    most = -(-heads // limits.heads_batch) + (len(topics) + asleep) * limits.pages_a_turn
-    return Calls(unchanged.calls.at_least, most)
+    read_anyway = sum(topic.is_read_anyway for topic in topics.values())
+    heads = len(topics) - read_anyway + asleep
+    most = -(-heads // limits.heads_batch) + (len(topics) + wanted + asleep) * limits.pages_a_turn
+    return Calls(read_anyway + wanted, most)

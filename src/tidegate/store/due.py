@@ -1,9 +1,9 @@
 """What a cycle thinks of the topics that are followed on their own, asked of the database whatever their number.
 
-``rules.scanning`` is the truth; the conditions here are its twin, and property tests hold the two together. Only topics
-that want something become objects: those that are read whatever the gate says, and those with a failure. The others are
-counted in one query, and what becomes of them is stored in SQL. They are read in one pass without an index on
-``last_scanned_at``: such an index would have to be written again with every scan.
+``rules.scanning`` is the truth; the conditions here are its twin, and property tests hold the two together. One query
+counts verdicts and names the topics that are read whatever the gate says; they become objects when their forum is read.
+Only those with a failure are objects from the start. What becomes of the rest is stored in SQL. They are read in one
+pass without an index on ``last_scanned_at``: such an index would have to be written again with every scan.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ from tidegate.rules.scanning import ScanHabits, Verdict, decide_scan
 from tidegate.store import failures, places
 from tidegate.store.channels import WHOLE
 from tidegate.store.database import Connection
-from tidegate.store.places import Memory, Place, count_failures
+from tidegate.store.failures import count_failures
+from tidegate.store.places import Memory, Place, Topics
 from tidegate.words import AccountId
 
 # $1 is the account, or its forums; $2 to $7 are the moment and the knobs. Failures are left out, because a topic that
@@ -35,6 +36,8 @@ _FOLLOWED = "p.topic <> 0 AND p.selected AND p.gone_at IS NULL"
 
 _SWEEP = f"""
     SELECT p.channel, c.state <> 'unreadable' AS readable, count(*) AS topics,
+        count(*) FILTER (WHERE p.last_scanned_at IS NULL) AS first,
+        count(*) FILTER (WHERE p.asked AND p.last_scanned_at IS NOT NULL) AS asked,
         count(*) FILTER (WHERE NOT p.asked AND {_FRESH}) AS fresh,
         count(*) FILTER (WHERE NOT p.asked AND {_COLD} AND NOT {_ITS_TURN}) AS cold,
         coalesce(array_agg(p.topic) FILTER (WHERE {_READ_ANYWAY}), '{{}}') AS wanted
@@ -67,7 +70,7 @@ async def load_awake(
     *,
     only: Collection[ChannelId] | None = None,
 ) -> Memory:
-    """What an account's next cycle starts from: its channels, the topics that want something, and how many do not.
+    """What an account's next cycle starts from: its channels, topics with failures, and what is known of the others.
 
     Over *only* some channels it is no full cycle, and nobody's turn comes.
     """
@@ -75,17 +78,14 @@ async def load_awake(
     moment = Moment(now, cycle + 1 if only is None else cycle, whole=only is None)
     failed = await failures.of_reader(connection, account, only=only)
     swept = await connection.fetch(_SWEEP, account, *_knobs(scans, moment), None if only is None else list(only))
-    wanted = {(one["channel"], topic) for one in swept if one["readable"] for topic in one["wanted"]}
     counted = (at for counts in count_failures(failed, retries, now) for at, count in counts.items() if count)
     failing = {(key, topic) for key, topic in counted if topic != WHOLE}
-    objects = await places.load_some(
-        connection, account, wanted | failing, failed=failed, habits=retries, now=now, only=only
-    )
-    asleep = {one["channel"]: _resting(one) for one in swept}
+    objects = await places.load_some(connection, account, failing, failed=failed, habits=retries, now=now, only=only)
+    topics = {one["channel"]: _topics(one) for one in swept}
     for place in objects:
-        if place.topic != WHOLE and (place.key, place.topic) not in wanted:
-            asleep[place.key][_without_failures(place, scans, moment)] -= 1
-    return Memory(now, cycle, objects, failed, asleep)
+        if place.topic != WHOLE:
+            _leave_out(topics[place.key], place, scans, moment)
+    return Memory(now, cycle, objects, failed, topics)
 
 
 async def rest(
@@ -138,15 +138,22 @@ def _knobs(scans: ScanHabits, moment: Moment) -> tuple[Any, ...]:
     )
 
 
-def _resting(row: asyncpg.Record) -> Counter[Verdict]:
-    """How many topics of a forum are not read anyway, by verdict."""
+def _topics(row: asyncpg.Record) -> Topics:
     if not row["readable"]:
-        return Counter({Verdict.UNREADABLE: row["topics"]})
-    gated = row["topics"] - row["fresh"] - row["cold"] - len(row["wanted"])
-    return Counter({Verdict.FRESH: row["fresh"], Verdict.COLD: row["cold"], Verdict.GATE: gated})
+        return Topics(set(), Counter(), Counter({Verdict.UNREADABLE: row["topics"]}))
+    wanted = set(row["wanted"])
+    turns = len(wanted) - row["first"] - row["asked"]
+    gated = row["topics"] - row["fresh"] - row["cold"] - len(wanted)
+    return Topics(
+        wanted,
+        wanting=Counter({Verdict.FIRST: row["first"], Verdict.ASKED: row["asked"], Verdict.GATE: turns}),
+        asleep=Counter({Verdict.FRESH: row["fresh"], Verdict.COLD: row["cold"], Verdict.GATE: gated}),
+    )
 
 
-def _without_failures(place: Place, scans: ScanHabits, moment: Moment) -> Verdict:
-    """What a topic was counted as in the sweep, which knows nothing of its failures."""
+def _leave_out(topics: Topics, place: Place, scans: ScanHabits, moment: Moment) -> None:
+    """Count a topic no more that is an object; the sweep knew nothing of its failures."""
     memory = replace(place.memory, failures_to_retry=0, failures_pending=0)
-    return decide_scan(memory, scans, now=moment.now, turn=moment.cycle + place.turn_offset)
+    verdict = decide_scan(memory, scans, now=moment.now, turn=moment.cycle + place.turn_offset)
+    (topics.wanting if place.topic in topics.wanted else topics.asleep)[verdict] -= 1
+    topics.wanted.discard(place.topic)

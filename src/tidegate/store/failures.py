@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
+from datetime import datetime
 
 import asyncpg
 
 from tidegate.port import ChannelId, MessageId
-from tidegate.rules.retrying import Failure, FailureReason
+from tidegate.rules.retrying import Failure, FailureReason, FailureState, RetryHabits, keeps_awake, state_of
+from tidegate.store.channels import WHOLE
 from tidegate.store.database import Connection
 from tidegate.words import AccountId
 
@@ -53,6 +56,19 @@ async def of_channel(connection: Connection, key: int) -> list[Failed]:
         key,
     )
     return [_failed(row) for row in rows]
+
+
+def count_failures(
+    failed: list[Failed], habits: RetryHabits, now: datetime
+) -> tuple[Counter[tuple[int, int]], Counter[tuple[int, int]]]:
+    """The failures that are due, and those that may still succeed; those of a whole channel are all of its topics'."""
+    due: Counter[tuple[int, int]] = Counter()
+    awake: Counter[tuple[int, int]] = Counter()
+    for one in failed:
+        for topic in (one.topic, WHOLE):
+            due[one.key, topic] += not one.in_hand and state_of(one.failure, habits, now) is FailureState.DUE
+            awake[one.key, topic] += keeps_awake(one.failure, habits, now)
+    return due, awake
 
 
 async def record(connection: Connection, archive: int, failure: Failure, detail: str = "") -> None:

@@ -11,12 +11,12 @@ from typing import Any
 import asyncpg
 
 from tidegate.port import Channel, ChannelId, MessageId, Topic, TopicId
-from tidegate.rules.retrying import FailureState, RetryHabits, keeps_awake, state_of
+from tidegate.rules.retrying import RetryHabits
 from tidegate.rules.scanning import ScanMemory, Verdict
 from tidegate.store import failures
 from tidegate.store.channels import WHOLE
 from tidegate.store.database import Connection
-from tidegate.store.failures import Failed
+from tidegate.store.failures import Failed, count_failures
 from tidegate.words import AccountId
 
 _MEMORY = "last_scanned_at, last_scan_found_archives, consecutive_empty_scans, watermark, newest_seen, changes, asked"
@@ -55,17 +55,29 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
+class Topics:
+    """Topics of a forum that are no objects: those *wanted* are read whatever the gate says, the others are *asleep*.
+
+    *wanting* and *asleep* are how many of them have which verdict.
+    """
+
+    wanted: set[int]
+    wanting: Counter[Verdict]
+    asleep: Counter[Verdict]
+
+
+@dataclass(frozen=True, slots=True)
 class Memory:
     """All an account's cycle starts from, as of one instant of the database; *cycle* is the last full one.
 
-    *asleep* are topics that are not among the *places*: how many of each verdict, by the key of their channel.
+    *topics* are those that are not among the *places*, by the key of their channel.
     """
 
     now: datetime
     cycle: int
     places: list[Place]
     failed: list[Failed]
-    asleep: Mapping[int, Counter[Verdict]] = field(default_factory=dict)
+    topics: Mapping[int, Topics] = field(default_factory=dict)
 
 
 _LOAD = f"""
@@ -143,19 +155,6 @@ async def pending(
 ) -> Counter[tuple[int, int]]:
     """How many failures of each place may still succeed by themselves, by channel key and topic."""
     return count_failures(await failures.of_reader(connection, account), habits, now)[1]
-
-
-def count_failures(
-    failed: list[Failed], habits: RetryHabits, now: datetime
-) -> tuple[Counter[tuple[int, int]], Counter[tuple[int, int]]]:
-    """The failures that are due, and those that may still succeed; those of a whole channel are all of its topics'."""
-    due: Counter[tuple[int, int]] = Counter()
-    awake: Counter[tuple[int, int]] = Counter()
-    for one in failed:
-        for topic in (one.topic, WHOLE):
-            due[one.key, topic] += not one.in_hand and state_of(one.failure, habits, now) is FailureState.DUE
-            awake[one.key, topic] += keeps_awake(one.failure, habits, now)
-    return due, awake
 
 
 async def remember(connection: Connection, told: Mapping[tuple[int, int], tuple[ScanMemory, Verdict | None]]) -> None:
