@@ -7,9 +7,10 @@ it is covered; what lies below that head and above what is stored is a gap, exac
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
+from itertools import groupby
 
 import structlog
 
@@ -80,61 +81,64 @@ class GuildLive:
                 await self._waiting.put(hint)
 
     async def _store(self) -> None:
-        """Store whatever has come, all that waits in one transaction; nothing is dropped while the database is away."""
+        """Store whatever has come, in its order; nothing is dropped while the database is away."""
         while True:
             batch = [await self._waiting.get()]
             while not self._waiting.empty():
                 batch.append(self._waiting.get_nowait())
-            while not await self._stored(batch):
-                await self._clock.sleep(_AGAIN)
+            # Apart, because rows are locked in one order: those of channels never before those of messages.
+            for about_channels, hints in groupby(batch, key=lambda hint: hint.news is None):
+                take = self._take_heads if about_channels else self._take_news
+                group = list(hints)
+                while not await self._stored(take, group):
+                    await self._clock.sleep(_AGAIN)
 
-    async def _stored(self, batch: Sequence[Hint]) -> bool:
+    async def _stored(self, take: Callable[[Connection, Sequence[Hint]], Awaitable[None]], hints: list[Hint]) -> bool:
         before = dict(self.since)
         try:
             async with self._hand.database.transaction() as connection:
                 await accounts.fence(connection, self._hand.lane.claim())
-                await self._take(connection, batch)
+                await take(connection, hints)
         except (NotOurs, *AWAY) as problem:
             self.since = before
             log.warning("news.not_stored_yet", account=self._hand.lane.account.name, problem=str(problem))
             return False
         return True
 
-    async def _take(self, connection: Connection, batch: Sequence[Hint]) -> None:
-        """Take over a batch in its order; what it proves is covered at its end, or where the stream breaks."""
+    async def _take_news(self, connection: Connection, hints: Sequence[Hint]) -> None:
+        """Store news, and then what they prove: all between where the stream began and the newest of them."""
         newest: dict[Place, int] = {}
-        places = await self._places(connection, batch)
-        for hint in batch:
-            if hint.stream is Stream.BROKEN:
-                await self._cover(connection, newest)
-                self.since.clear()
-            if hint.heads or hint.gone:
-                await self._take_heads(connection, hint)
-                places = await self._places(connection, batch)
+        places = await self._places(connection, hints)
+        for hint in hints:
             if hint.news is not None and hint.channel in places:
                 place = places[hint.channel]
                 await take_in(connection, place, hint.news, self._hand.lane.account.id, Tally())
                 newest[place] = max([newest.get(place, 0), *(message.id for message in hint.news.posted)])
         await self._cover(connection, newest)
 
-    async def _take_heads(self, connection: Connection, hint: Hint) -> None:
-        """What a hint says of channels; a cycle reads what is missing below their heads.
+    async def _take_heads(self, connection: Connection, hints: Sequence[Hint]) -> None:
+        """What hints say of the stream and of channels; a cycle reads what is missing below their heads.
 
         From its head on a channel's news are told, unless the account only now got the right to be in it: then its
         head is from before, and its first news show how much is missing.
         """
-        if hint.gone and hint.channel is not None:
-            self.since.pop(hint.channel, None)
-            await guilds.lose(connection, hint.channel)
-        if hint.heads is None:
-            return
-        await guilds.see(connection, self._hand.lane.account.id, hint.heads)
-        for number, head in hint.heads.items():
+        for hint in hints:
+            if hint.stream is Stream.BROKEN:
+                self.since.clear()
+            if hint.gone and hint.channel is not None:
+                self.since.pop(hint.channel, None)
+                await guilds.lose(connection, hint.channel)
+            if hint.heads is not None:
+                await guilds.see(connection, self._hand.lane.account.id, hint.heads)
+                self._begin(hint.heads, told=hint.stream is Stream.BEGAN or hint.channel is not None)
+                self._desk.hint(hint.channel)
+
+    def _begin(self, heads: Mapping[ChannelId, Head], *, told: bool) -> None:
+        for number, head in heads.items():
             if head.channel is not None and not head.channel.visible:
                 self.since.pop(number, None)
-            elif hint.stream is Stream.BEGAN or hint.channel is not None:
+            elif told:
                 self.since.setdefault(number, head.newest or 0)
-        self._desk.hint(hint.channel)
 
     async def _cover(self, connection: Connection, newest: dict[Place, int]) -> None:
         """Cover what the stream has told of channels; where it has no beginning it is stored and nothing more."""
@@ -145,11 +149,8 @@ class GuildLive:
             elif (span := unbroken(since, upto)) is not None:
                 await coverage.add(connection, place.key, dict.fromkeys(Content, span))
             await histories.note_newest(connection, place.key, upto)
-        newest.clear()
 
-    async def _places(self, connection: Connection, batch: Sequence[Hint]) -> dict[ChannelId, Place]:
-        wanted = {hint.channel for hint in batch if hint.channel is not None and hint.news is not None}
-        if not wanted:
-            return {}
+    async def _places(self, connection: Connection, hints: Sequence[Hint]) -> dict[ChannelId, Place]:
+        wanted = {hint.channel for hint in hints if hint.channel is not None}
         found = await histories.of_reader(connection, self._hand.lane.account.id, numbers=wanted)
         return {one.place.channel: one.place for one in found}

@@ -2,8 +2,8 @@
 
 from tidegate.store.schema.steps import run
 
-revision = "0008"
-down_revision = "0007"
+revision = "0009"
+down_revision = "0008"
 
 
 def upgrade() -> None:
