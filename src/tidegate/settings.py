@@ -30,6 +30,7 @@ from tidegate.setting_kinds import (
     Port,
     Rate,
     Room,
+    SafetyNet,
     Secret,
     Size,
     Span,
@@ -170,6 +171,10 @@ class Settings(BaseSettings):
         "Whether Discord accounts listen for what changes; off, every cycle asks instead, two calls a server.",
     )
     cycle_every: Span = setting(timedelta(minutes=60), "How often an account's channels are gone over, plus jitter.")
+    cycle_every_live: SafetyNet = setting(
+        timedelta(hours=4),
+        "How often they are gone over while the platform itself tells what happens, as a safety net; plus jitter.",
+    )
     pages_a_turn: Count = setting(
         50, "The most calls that reading one channel or topic makes in a cycle; the next cycle goes on from there."
     )

@@ -10,6 +10,8 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.mirror.conftest import Mirror
 from tests.mirror.test_contents import zipped
@@ -19,8 +21,9 @@ from tidegate.loopback.faults import Fault, FaultKind
 from tidegate.loopback.telegram import World
 from tidegate.loopback.telegram.channels import Channel
 from tidegate.mirror.cycle import CycleHabits
-from tidegate.mirror.rounds import Rounds, Timetable
+from tidegate.mirror.rounds import JITTER, LOOK_EVERY, Rounds, Timetable
 from tidegate.port import ChannelId
+from tidegate.store import archive_list
 
 SOON = timedelta(milliseconds=10)
 
@@ -35,9 +38,12 @@ async def channel(mirror: Mirror, world: World) -> Channel:
 
 
 @asynccontextmanager
-async def working(mirror: Mirror, every: timedelta | None) -> AsyncIterator[Rounds]:
+async def working(
+    mirror: Mirror, every: timedelta | None, *, look_every: timedelta = LOOK_EVERY
+) -> AsyncIterator[Rounds]:
     """The account being worked for in the block."""
-    rounds = Rounds(mirror.database, SystemClock(), CycleHabits(), Timetable(every, SOON))
+    times = Timetable(every, SOON, look_every=look_every)
+    rounds = Rounds(mirror.database, SystemClock(), CycleHabits(), times)
     await rounds.begin()
     assert mirror.lane is not None
     task = asyncio.create_task(rounds.work(mirror.lane))
@@ -73,8 +79,10 @@ async def test_a_cycle_at_the_start_and_then_now_and_again(mirror: Mirror, chann
     assert numbers == list(range(1, len(numbers) + 1))
 
 
-async def test_a_hint_scans_its_channel_and_does_not_count_as_a_cycle(mirror: Mirror, channel: Channel) -> None:
-    """A post is mirrored soon after it was made; the cycle number stays."""
+async def test_a_gap_has_its_channel_scanned_and_that_does_not_count_as_a_cycle(
+    mirror: Mirror, channel: Channel
+) -> None:
+    """After the first search the counter lies a little back, so news does not follow on it: a look makes it good."""
     async with working(mirror, timedelta(hours=1)):
 
         async def times(number: int) -> bool:
@@ -84,8 +92,10 @@ async def test_a_hint_scans_its_channel_and_does_not_count_as_a_cycle(mirror: Mi
         mirror.post_files(channel, ["hinted.zip"])
         await until(lambda: times(2))
     first, hinted = await cycles(mirror)
-    assert (first["whole"], hinted["whole"], hinted["archives_found"]) == (True, False, 1)
+    assert (first["whole"], hinted["whole"]) == (True, False)
     assert hinted["cycle"] == first["cycle"]
+    assert await mirror.names(channel) == ["hinted.zip"]
+    assert (await mirror.place(channel))["changes"] == channel.pts
 
 
 async def test_a_hint_of_a_channel_nobody_mirrors_costs_nothing(mirror: Mirror, world: World) -> None:
@@ -162,3 +172,117 @@ async def test_what_archives_cost_is_told_apart(mirror: Mirror, channel: Channel
     assert {row["method"]: row["count"] for row in rows} == counted
     [kept] = await cycles(mirror)
     assert kept == report.as_json()
+
+
+# How far apart
+
+
+@given(
+    every=st.timedeltas(timedelta(seconds=1), timedelta(hours=4)),
+    live=st.booleans(),
+    dice=st.floats(0, 1),
+)
+def test_the_pause_is_the_interval_and_a_little_more(every: timedelta, live: bool, dice: float) -> None:
+    """The dice are given, so that accounts do not move in step and a test knows when; live is never sooner."""
+    times = Timetable(every, every_live=timedelta(hours=4), dice=lambda: dice)
+    base = timedelta(hours=4) if live else every
+    pause = times.pause(live=live)
+    assert pause is not None
+    assert base <= pause <= base * (1 + JITTER) + timedelta(microseconds=1)
+
+
+def test_without_an_interval_nothing_happens_unasked() -> None:
+    """A command that serves the account for its duration makes no cycle but its own."""
+    assert Timetable(None).pause(live=True) is None
+
+
+async def next_cycle_in(mirror: Mirror) -> timedelta | None:
+    [row] = await mirror.rows("SELECT next_cycle_at - clock_now() AS left FROM accounts")
+    return row["left"]
+
+
+async def test_while_the_platform_tells_everything_cycles_are_a_safety_net(mirror: Mirror, channel: Channel) -> None:
+    """A cycle that finds nothing untold is followed by one in four hours, any other by one in an hour."""
+    await mirror.settle()
+    async with working(mirror, timedelta(hours=1)):
+
+        async def in_four_hours() -> bool:
+            return timedelta(hours=3) < (await next_cycle_in(mirror) or timedelta()) <= timedelta(hours=4)
+
+        await until(in_four_hours)
+    channel.pushes = False  # large groups are not told of at all
+    mirror.post_files(channel, ["untold.zip"])
+    async with working(mirror, timedelta(hours=1)):
+
+        async def in_an_hour() -> bool:
+            return timedelta() < (await next_cycle_in(mirror) or timedelta()) <= timedelta(hours=1)
+
+        await until(in_an_hour)
+    assert await mirror.names(channel) == ["untold.zip"]
+
+
+async def test_a_channel_that_was_just_enabled_does_not_wait_for_the_next_cycle(
+    mirror: Mirror, channel: Channel, world: World
+) -> None:
+    """It is scanned when the desk is next looked at, alone, and is no cycle."""
+    other = world.add_channel("Other")
+    mirror.post_files(other, ["early.zip"])
+    await mirror.sync()
+    async with working(mirror, timedelta(hours=1), look_every=SOON):
+
+        async def times(number: int) -> bool:
+            return len(await cycles(mirror)) >= number
+
+        async def found() -> bool:
+            return await times(2) and await mirror.names(other) == ["early.zip"]
+
+        await until(lambda: times(1))
+        await mirror.enable(other)
+        await until(found)
+    assert [report["whole"] for report in await cycles(mirror)][:2] == [True, False]
+
+
+async def test_a_retry_asked_for_by_hand_does_not_wait_for_the_next_cycle(mirror: Mirror, channel: Channel) -> None:
+    """Law 2: `archive retry` is honoured at the next look, although the cycle is hours away."""
+    mirror.post_files(channel, ["broken.zip"])
+    mirror.world.faults.add(Fault(FaultKind.ERROR, "upload.getFile", count=1, code="400 LOCATION_INVALID"))
+    async with working(mirror, timedelta(hours=1), look_every=SOON):
+
+        async def failed() -> bool:
+            return bool(await mirror.rows("SELECT 1 FROM failures"))
+
+        async def retried() -> bool:
+            return any(report["failures_retried"] for report in await cycles(mirror))
+
+        await until(failed)
+        assert len(await cycles(mirror)) == 1
+        await mirror.pass_time(minutes=1)
+        async with mirror.database.transaction() as connection:
+            await archive_list.ask_again(connection, None, None)
+        await until(retried)
+
+
+async def test_a_set_is_judged_when_it_has_been_quiet_and_not_at_the_next_cycle(
+    mirror: Mirror, channel: Channel
+) -> None:
+    """Two equal parts tell no end: an hour later the set is whole, with no call in between."""
+    mirror.post_files(channel, ["a.part1.rar", "a.part2.rar"])
+    async with working(mirror, timedelta(hours=4), look_every=SOON):
+
+        async def state(wanted: str) -> bool:
+            return [row["state"] for row in await mirror.rows("SELECT state FROM archives")] == [wanted]
+
+        await until(lambda: state("collecting"))
+        await until(lambda: has_next_cycle(mirror))
+        before = mirror.world.record.by_method()["messages.getPeerDialogs"]
+        await mirror.pass_time(minutes=61)
+        await until(lambda: not_(state("collecting")))
+        assert mirror.world.record.by_method()["messages.getPeerDialogs"] == before
+
+
+async def has_next_cycle(mirror: Mirror) -> bool:
+    return await next_cycle_in(mirror) is not None
+
+
+async def not_(condition: Awaitable[bool]) -> bool:
+    return not await condition

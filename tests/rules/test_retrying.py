@@ -20,6 +20,7 @@ from tidegate.rules.retrying import (
     batches,
     calls_to_retry,
     close_as_gone,
+    due_at,
     fail,
     is_too_large,
     keeps_awake,
@@ -183,3 +184,32 @@ def test_s38_only_a_person_gets_past_the_size_limit(size: int, limit: int | None
     above = limit is not None and size > limit
     asked = earlier is not None and earlier.by_hand
     assert is_too_large(size, RetryHabits(size_limit=limit), earlier) is (above and not asked)
+
+
+class TestWhenItIsDue:
+    @given(failure=failures, now=instants, ended=instants)
+    def test_whatever_may_succeed_has_a_time_and_nothing_else_has(
+        self, failure: Failure, now: datetime, ended: datetime
+    ) -> None:
+        """Law 2: however far apart cycles are, no retry waits longer than its own pause and one interval."""
+        at = due_at(failure, HABITS, now=now, cycle_ended=min(ended, now))
+        assert (at is not None) == keeps_awake(failure, HABITS, now)
+        if at is not None:
+            assert at <= max(now, failure.next_try_at) + HABITS.cycle_interval
+
+    def test_the_try_after_the_first_is_an_interval_later(self) -> None:
+        """It failed right after a cycle: another cycle at once would only fail again."""
+        assert due_at(BROKEN, HABITS, now=NOON, cycle_ended=NOON - timedelta(seconds=3)) == NOON + HOUR - timedelta(
+            seconds=3
+        )
+
+    def test_one_that_rested_is_due_to_the_minute(self) -> None:
+        """The second pause ends between two cycles, and the retry is then."""
+        rested = replace(BROKEN, attempts=2, next_try_at=NOON)
+        assert due_at(rested, HABITS, now=NOON, cycle_ended=NOON - 2 * HOUR) == NOON
+
+    def test_a_person_does_not_wait(self) -> None:
+        """Asked for since the last cycle: due now. Tried in it and still there: no sooner than the next."""
+        asked = ask_by_hand(BROKEN, NOON)
+        assert due_at(asked, HABITS, now=NOON, cycle_ended=NOON - timedelta(minutes=1)) == NOON
+        assert due_at(asked, HABITS, now=NOON, cycle_ended=NOON) == NOON + HOUR

@@ -8,6 +8,7 @@ from datetime import datetime
 
 from tidegate.port import FileHandle, FileKind, Message, MessageId, News, Topic, TopicId
 from tidegate.rules.archives import ArchiveSet, Part, drop_message, place_part
+from tidegate.rules.history import Content, Span, proven_deleted
 from tidegate.rules.naming import Kind, read_name
 from tidegate.store import archives, messages, patches, places
 from tidegate.store.archives import OPEN, Handles, KeptSet
@@ -87,6 +88,18 @@ async def take_in(
     tally.files += files
     tally.archives += opened
     await _note_topics(connection, place, shown.values(), gone, tally)
+
+
+async def with_vanished(connection: Connection, key: int, news: News, span: Span | None) -> News:
+    """News without a gap, with what it proves deleted in its stretch by not showing it.
+
+    A message that was told behind a gap, and deleted within it, is never told of again.
+    """
+    if span is None:
+        return news
+    stored = await messages.between(connection, key, span.low, span.high)
+    gone = proven_deleted(stored, {one.id for one in news.posted}, span, Content.MESSAGES) - set(news.deleted)
+    return replace(news, deleted=[*news.deleted, *(MessageId(number) for number in sorted(gone))])
 
 
 # Archives

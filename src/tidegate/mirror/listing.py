@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Mapping
 
+import structlog
+
+from tidegate.errors import PlatformError
 from tidegate.lanes import Lane
-from tidegate.port import Channel, Cursor, Topic
+from tidegate.mirror.scan import FINAL, IDS_A_CALL
+from tidegate.port import Channel, Cursor, Topic, TopicId
 from tidegate.store import accounts, channels, places
 from tidegate.store.channels import Kept
 from tidegate.store.database import Database
 from tidegate.store.places import Place
+
+log = structlog.get_logger()
 
 
 async def sync_channels(lane: Lane, database: Database) -> int:
@@ -47,8 +54,9 @@ async def sync_topics(
 ) -> int:
     """List every topic of a forum, page by page to the empty one; returns how many there are.
 
-    The list moves while it is read, so a topic that comes twice is taken once. After *most* calls it is let be: the
-    topics left over are known when somebody writes in them.
+    The list moves while it is read, so a topic that comes twice is taken once. One we know and that is not in it is
+    asked for by its number, unless calls are counted: only the platform's own word says that it is gone. After *most*
+    calls it is let be: the topics left over are known when somebody writes in them.
     """
     seen: dict[int, Topic] = {}
     cursor: Cursor | None = None
@@ -61,4 +69,41 @@ async def sync_topics(
         if page.next is None:
             break
         cursor = page.next
+    else:
+        return sum(not topic.gone for topic in seen.values())
+    if most is None:
+        await _ask_for_missing(lane, database, forum, seen, cycle)
+    async with database.transaction() as connection:
+        await accounts.fence(connection, lane.claim())
+        await channels.note_topics_listed(connection, forum.key)
     return sum(not topic.gone for topic in seen.values())
+
+
+async def _ask_for_missing(
+    lane: Lane, database: Database, forum: Kept | Place, seen: Mapping[int, Topic], cycle: int | None
+) -> None:
+    async with database.connection() as connection:
+        known = await places.shown(connection, forum.key)
+    missing = [TopicId(row["topic"]) for row in known if row["topic"] > 1 and row["gone_at"] is None]
+    missing = [number for number in missing if number not in seen]
+    for start in range(0, len(missing), IDS_A_CALL):
+        told = await lane.topics_by_id(forum.number, missing[start : start + IDS_A_CALL], cycle=cycle)
+        async with database.transaction() as connection:
+            await accounts.fence(connection, lane.claim())
+            await places.name_topics(connection, forum.key, told.values())
+
+
+async def list_topics_daily(lane: Lane, database: Database) -> int:
+    """List the topics of forums whose list is a day old; returns how many forums. One that fails is tried again."""
+    async with database.connection() as connection:
+        due = await channels.forums_to_list(connection, lane.account.id)
+    listed = 0
+    for forum in due:
+        try:
+            await sync_topics(lane, database, forum)
+            listed += 1
+        except FINAL:
+            raise
+        except PlatformError as problem:
+            log.warning("topics.not_listed", channel=forum.number, title=forum.title, problem=str(problem))
+    return listed

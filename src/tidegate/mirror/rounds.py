@@ -1,29 +1,33 @@
 """When an account's cycles happen: at the start, every now and then, when the platform hints, when a person asks.
 
-One cycle runs at a time. Whatever asks for one while it runs gets the next, all of them the same (S-61).
+One cycle runs at a time. Whatever asks for one while it runs gets the next, all of them the same (S-61). What the
+platform tells by itself is stored meanwhile (``mirror.live``); while it does, cycles are a safety net and rarer.
 """
 
 from __future__ import annotations
 
 import asyncio
-import random
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
-from datetime import timedelta
+from dataclasses import dataclass
+from datetime import datetime, timedelta
 
 import structlog
 
 from tidegate.clock import Clock
-from tidegate.errors import NotOurs, PlatformError, TidegateError
+from tidegate.errors import NotOurs, TidegateError
 from tidegate.lanes import Lane
 from tidegate.mirror.backfill import backfill_missing
 from tidegate.mirror.cycle import CycleHabits, run_cycle
+from tidegate.mirror.desk import Desk, Wish
 from tidegate.mirror.indexing import work_off
+from tidegate.mirror.listing import list_topics_daily
+from tidegate.mirror.live import Live
 from tidegate.mirror.previewing import find_previews
 from tidegate.mirror.report import Report
 from tidegate.mirror.scan import FINAL, Hand
 from tidegate.port import ChannelId
-from tidegate.store import cycles
+from tidegate.store import agenda, cycles
+from tidegate.store.agenda import Agenda
 from tidegate.store.database import AWAY, Database
 from tidegate.words import AccountId
 
@@ -35,84 +39,28 @@ JITTER = 0.1
 SOON = timedelta(seconds=2)
 """How long a hint waits for others, because posts come in bursts."""
 
-
-@dataclass(slots=True)
-class Wish:
-    """What the next cycle is for: *channels*, or everything when it is *whole*; *askers* wait for its report."""
-
-    whole: bool = False
-    channels: set[ChannelId] = field(default_factory=set)
-    askers: list[asyncio.Future[Report]] = field(default_factory=list)
-
-    def __bool__(self) -> bool:
-        return self.whole or bool(self.channels)
-
-    def fulfil(self, report: Report) -> None:
-        """Give every asker the report."""
-        for asker in self._waiting():
-            asker.set_result(report)
-
-    def fail(self, problem: TidegateError) -> None:
-        """Tell every asker why there is none."""
-        for asker in self._waiting():
-            asker.set_exception(problem)
-
-    def cancel(self) -> None:
-        """Leave every asker to whoever serves the account next."""
-        for asker in self._waiting():
-            asker.cancel()
-
-    def _waiting(self) -> list[asyncio.Future[Report]]:
-        return [asker for asker in self.askers if not asker.done()]
-
-
-class Desk:
-    """Where wishes for one account's next cycle are left."""
-
-    def __init__(self) -> None:
-        self._wish = Wish()
-        self._left = asyncio.Event()
-
-    def ask(self, channel: ChannelId | None) -> asyncio.Future[Report]:
-        """Ask for a cycle over *channel*, or over everything; the future is its report."""
-        self.hint(channel)
-        report: asyncio.Future[Report] = asyncio.get_running_loop().create_future()
-        self._wish.askers.append(report)
-        return report
-
-    def hint(self, channel: ChannelId | None) -> None:
-        """Something changed in *channel*, or nobody knows where."""
-        if channel is None:
-            self._wish.whole = True
-        else:
-            self._wish.channels.add(channel)
-        self._left.set()
-
-    @property
-    def is_asked(self) -> bool:
-        """Whether a person waits for the next cycle."""
-        return bool(self._wish.askers)
-
-    def take(self) -> Wish:
-        """Everything wished for so far; what is wished from now on is for the cycle after."""
-        taken, self._wish = self._wish, Wish()
-        self._left.clear()
-        return taken
-
-    async def left(self) -> None:
-        """Wait until something is wished for."""
-        await self._left.wait()
+LOOK_EVERY = timedelta(minutes=1)
+"""How often to look for what cannot wait for the next cycle: a channel just enabled, a retry somebody asked for."""
 
 
 @dataclass(frozen=True, slots=True)
 class Timetable:
-    """How often cycles happen; *every* is None where only those asked for do."""
+    """How often cycles happen; *every* is None where only those asked for do.
+
+    *every_live* is the interval while the platform tells everything by itself. *dice* gives a number from 0 to 1.
+    """
 
     every: timedelta | None = timedelta(minutes=60)
     soon: timedelta = SOON
+    every_live: timedelta = timedelta(hours=4)
+    look_every: timedelta = LOOK_EVERY
+    dice: Callable[[], float] = lambda: 0.0
 
-    def pause(self) -> timedelta | None:
-        return None if self.every is None else self.every * random.uniform(1, 1 + JITTER)  # noqa: S311 - no secret
+    def pause(self, *, live: bool) -> timedelta | None:
+        """How long to wait for the next cycle; None for as long as nobody asks."""
+        if self.every is None:
+            return None
+        return (max(self.every, self.every_live) if live else self.every) * (1 + JITTER * self.dice())
 
 
 class Rounds:
@@ -137,6 +85,9 @@ class Rounds:
         self._connected = asyncio.Event()
         self._counted: dict[AccountId, int] = {}
         self._cycled: dict[AccountId, asyncio.Event] = {}
+        self._judged: dict[AccountId, datetime] = {}
+        self._told_all: dict[AccountId, bool] = {}
+        self._begun: dict[AccountId, set[ChannelId]] = {}
         self._started_at: int | None = None
 
     async def begin(self) -> None:
@@ -155,57 +106,106 @@ class Rounds:
         return self._desks.setdefault(account, Desk())
 
     async def work(self, lane: Lane) -> None:
-        """Make cycles for as long as the account is served."""
+        """Make cycles, and store what the platform tells between them, for as long as the account is served."""
         desk = self.desk(lane.account.id)
         self._lanes[lane.account.id] = lane
         self._connected.set()
+        live = Live(lane, self._database, self._clock, self._habits, desk, pause=self._times.soon)
         self._cycled.setdefault(lane.account.id, asyncio.Event())
-        beside = [
-            asyncio.create_task(self._hear(lane, desk), name=f"hints of {lane.account.name}"),
-            asyncio.create_task(self._deepen(lane, desk), name=f"histories of {lane.account.name}"),
-        ]
+        following = asyncio.create_task(live.run(), name=f"news of {lane.account.name}")
+        deepening = asyncio.create_task(self._deepen(lane, desk), name=f"histories of {lane.account.name}")
         try:
             if self._times.every is not None:
                 desk.hint(None)
                 await self._fulfil(lane, desk.take())
             while True:
-                await self._next(desk)
+                await self._next(lane, desk, live, following)
                 if not desk.is_asked:
                     await self._clock.sleep(self._times.soon)
                 await self._fulfil(lane, desk.take())
         finally:
             del self._lanes[lane.account.id]
-            for task in beside:
-                task.cancel()
-            await asyncio.wait(beside)
+            following.cancel()
+            deepening.cancel()
+            await asyncio.gather(following, deepening, return_exceptions=True)
 
-    async def _next(self, desk: Desk) -> None:
-        """Wait for a wish, or for the time of the next cycle to come."""
-        pause = self._times.pause()
-        waiting = [asyncio.create_task(desk.left())]
-        if pause is not None:
-            waiting.append(asyncio.create_task(self._clock.sleep(pause)))
+    # What comes next
+
+    async def _next(self, lane: Lane, desk: Desk, live: Live, following: asyncio.Task[None]) -> None:
+        """Wait for a wish, leaving one on the desk for whatever becomes due meanwhile."""
+        told_all = live.is_up and self._told_all.get(lane.account.id, False)
+        pause = self._times.pause(live=told_all)
+        ends = None if pause is None else self._clock.ticks() + pause.total_seconds()
+        while True:
+            left = None if ends is None else timedelta(seconds=ends - self._clock.ticks())
+            span = None if left is None else await self._look_ahead(lane, desk, left)
+            if await self._wished(desk, following, span):
+                return
+
+    async def _look_ahead(self, lane: Lane, desk: Desk, left: timedelta) -> timedelta:
+        """Wish for what is due, the next cycle among it when none of its time is *left*; how long to wait for more."""
         try:
-            done, _ = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            for task in waiting:
-                task.cancel()
-        if waiting[0] not in done:
+            ahead = await self._agenda(lane, left)
+        except AWAY as problem:
+            log.warning("agenda.unknown", account=lane.account.name, problem=str(problem))
+            ahead = None
+        until = left if ahead is None or ahead.retry_at is None else min(left, ahead.retry_at - ahead.now)
+        if until <= timedelta():
             desk.hint(None)
+        if ahead is None:
+            return min(until, self._times.look_every)
+        begun = self._begun.setdefault(lane.account.id, set())
+        for channel in set(ahead.new) - begun:
+            begun.add(channel)  # what cannot be read now has its next try in the next cycle
+            desk.hint(channel)
+        if ahead.judge_at is not None and ahead.judge_at <= ahead.now:
+            desk.note_archives()
+        judged = [] if ahead.judge_at is None else [ahead.judge_at - ahead.now]
+        return min(until, self._times.look_every, *judged)
+
+    async def _agenda(self, lane: Lane, left: timedelta) -> Agenda:
+        account, habits = lane.account.id, self._habits
+        async with self._database.transaction() as connection:
+            ahead = await agenda.load(
+                connection, account, habits.retries, habits.sets, judged_at=self._judged.get(account)
+            )
+            until = left if ahead.retry_at is None else min(left, ahead.retry_at - ahead.now)
+            await agenda.expect_cycle(connection, lane.claim(), max(until, timedelta()))
+        return ahead
+
+    async def _wished(self, desk: Desk, following: asyncio.Task[None], span: timedelta | None) -> bool:
+        """Wait that long for a wish; False when none came. What stops the live news stops everything."""
+        wishing = asyncio.create_task(desk.left())
+        waiting: set[asyncio.Task[None]] = {wishing}
+        if not following.done():
+            waiting.add(following)
+        sleeping = None if span is None else asyncio.create_task(self._clock.sleep(span))
+        try:
+            await asyncio.wait(waiting | ({sleeping} if sleeping else set()), return_when=asyncio.FIRST_COMPLETED)
+            if following.done():
+                following.result()
+            return wishing.done()
+        finally:
+            wishing.cancel()
+            if sleeping is not None:
+                sleeping.cancel()
+
+    # Doing it
 
     async def _fulfil(self, lane: Lane, wish: Wish) -> None:
         """One cycle, and the archives it left waiting; whoever asked hears how it went.
 
         A failure goes on to whoever serves the account.
         """
-        if not wish:
-            return
-        account, only = lane.account.id, None if wish.whole else wish.channels
-        since = self._counted.get(account, self._started_at)
         try:
-            report = await self._cycle(lane, only, since)
-            if self._after_cycle is not None:
-                await self._after_cycle(lane)
+            if wish.wants_cycle:
+                report = await self._cycle(lane, None if wish.whole else wish.channels)
+                await self._file(lane)
+                wish.fulfil(report)
+            elif wish.archives:
+                await self._judge(lane)
+                await self._after(lane, None, whole=False)
+                await self._file(lane)
         except NotOurs:
             wish.cancel()  # a command stays with its account: whoever serves it next takes it up again
             raise
@@ -215,19 +215,44 @@ class Rounds:
         except asyncio.CancelledError:
             wish.cancel()
             raise
+
+    async def _cycle(self, lane: Lane, only: set[ChannelId] | None) -> Report:
+        account = lane.account.id
+        since = self._counted.get(account, self._started_at)
+        if only is None:
+            self._judged[account] = await self._now()
+        report = await run_cycle(lane, self._database, self._clock, self._habits, only=only, since=since)
+        if only is None:
+            # A change that only the gate knew of was not told: then the net is drawn in sooner.
+            self._told_all[account] = not report.changed
+            self._begun.pop(account, None)
+        ended = await self._mark()
+        await self._after(lane, report.cycle, whole=report.whole)
+        await self._count_indexing(lane, report, since=ended)
         self._counted[account] = await self._mark()
         self._cycled[account].set()
-        wish.fulfil(report)
-
-    async def _cycle(self, lane: Lane, only: set[ChannelId] | None, since: int | None) -> Report:
-        """One cycle, and what its archives want, in one report."""
-        report = await run_cycle(lane, self._database, self._clock, self._habits, only=only, since=since)
-        ended = await self._mark()
-        await work_off(lane, self._database, self._habits.retries, cycle=report.cycle)
-        calls = self._habits.preview_calls_after(whole=report.whole)
-        await find_previews(lane, self._database, calls=calls, cycle=report.cycle)
-        await self._count_indexing(lane, report, since=ended)
         return report
+
+    async def _after(self, lane: Lane, cycle: int | None, *, whole: bool) -> None:
+        """What follows a cycle, and is no part of it: work on what it found, and the daily list of topics."""
+        await work_off(lane, self._database, self._habits.retries, cycle=cycle)
+        calls = self._habits.preview_calls_after(whole=whole)
+        await find_previews(lane, self._database, calls=calls, cycle=cycle)
+        await list_topics_daily(lane, self._database)
+        await lane.write_ledger()
+
+    async def _file(self, lane: Lane) -> None:
+        if self._after_cycle is not None:
+            await self._after_cycle(lane)
+
+    async def _judge(self, lane: Lane) -> None:
+        async with self._database.transaction() as connection:
+            self._judged[lane.account.id] = await agenda.judge(connection, lane.claim(), self._habits.sets)
+
+    async def _now(self) -> datetime:
+        async with self._database.connection() as connection:
+            now: datetime = await connection.fetchval("SELECT clock_now()")
+            return now
 
     async def _mark(self) -> int:
         async with self._database.connection() as connection:
@@ -264,16 +289,3 @@ class Rounds:
 
     async def _read_histories(self, hand: Hand) -> None:
         await backfill_missing(hand, self._habits.history)
-
-    async def _hear(self, lane: Lane, desk: Desk) -> None:
-        """Pass the platform's hints on; the gate is the truth, so a hint that is lost costs only time."""
-        while True:
-            try:
-                hint = await lane.hint()
-            except NotOurs:  # no beat just now; when it is back, so are the hints
-                await self._clock.sleep(self._times.soon)
-            except PlatformError as problem:
-                log.debug("hints.ended", account=lane.account.name, problem=str(problem))
-                return
-            else:
-                desk.hint(hint.channel)

@@ -7,13 +7,22 @@ from dataclasses import dataclass, replace
 
 from tidegate.errors import Banned, NotOurs, SignedOut
 from tidegate.lanes import Lane
-from tidegate.mirror.intake import Tally, take_in
+from tidegate.mirror.intake import Tally, take_in, with_vanished
 from tidegate.port import Head, MessageId, News, TooLong, Topic, TopicId
-from tidegate.rules.history import START, Content, Coverage, PageAsked, Span, next_page, proven, unbroken
+from tidegate.rules.history import (
+    START,
+    Content,
+    Coverage,
+    PageAsked,
+    Span,
+    next_page,
+    proven,
+    unbroken,
+)
 from tidegate.rules.planning import CallLimits, Reading
 from tidegate.rules.retrying import RetryHabits, keeps_awake
 from tidegate.rules.scanning import UNSETTLED, ScanMemory, ScanOutcome, Verdict, after_scan, search_above
-from tidegate.store import accounts, channels, coverage, failures, feed, places
+from tidegate.store import accounts, channels, coverage, failures, feed, messages, places
 from tidegate.store.channels import WHOLE
 from tidegate.store.database import Connection, Database
 from tidegate.store.places import Place
@@ -60,9 +69,13 @@ class Scan:
     async def by_difference(self) -> bool:
         """Read everything that happened since the stored counter; True when nothing is left.
 
-        A platform that no longer tells each change leaves a gap, which is read by a search.
+        A platform that no longer tells each change leaves a gap, which is read by a search. What was told live behind
+        a gap and deleted within it is in no difference, neither posted nor deleted: it is gone when it was stored
+        before the first question and no answer shows it.
         """
         memory = self.place.memory
+        async with self.hand.database.connection() as connection:
+            unseen = set(await messages.above(connection, self.place.key, memory.newest_seen))
         while self.spend():
             assert memory.changes is not None
             lane = self.hand.lane
@@ -70,7 +83,9 @@ class Scan:
             if isinstance(answer, TooLong):
                 self.head = answer.head
                 return await self.by_search(settled=True)
-            memory = await self._keep_difference(memory, answer.news, final=answer.final)
+            unseen -= {message.id for message in answer.news.posted}
+            deleted = [*answer.news.deleted, *(sorted(unseen) if answer.final else ())]
+            memory = await self._keep_difference(memory, replace(answer.news, deleted=deleted), final=answer.final)
             if answer.final:
                 return True
         await self.give_up()
@@ -150,6 +165,8 @@ class Scan:
         async with self.hand.database.transaction() as connection:
             claim = self.hand.lane.claim()
             await accounts.fence(connection, claim)
+            await messages.hold(connection, place.key)  # live news of the channel waits, and sees what this page proves
+            news = await with_vanished(connection, place.key, news, spans.get(Content.MESSAGES))
             await take_in(connection, place, news, claim.account, self.tally)
             await coverage.add(connection, place.key, spans, place.topic)
             if done is None:

@@ -106,6 +106,23 @@ def state_of(failure: Failure, habits: RetryHabits, now: datetime) -> FailureSta
     return FailureState.WAITING if rests else FailureState.DUE
 
 
+def due_at(failure: Failure, habits: RetryHabits, *, now: datetime, cycle_ended: datetime) -> datetime | None:
+    """When a failure has its next try; None when nothing but a person or another limit brings one.
+
+    The try after the first is in the next cycle, and so is one that the last cycle could not make: an interval after
+    it, however long the cycles of a quiet account are apart. What a person asked for since is due at once.
+    """
+    state = state_of(failure, habits, now)
+    if state not in {FailureState.DUE, FailureState.WAITING}:
+        return None
+    if state is FailureState.WAITING:
+        return failure.next_try_at
+    since = cycle_ended < failure.next_try_at <= now
+    if since and (failure.by_hand or failure.attempts > 1):
+        return failure.next_try_at
+    return min(cycle_ended, now) + habits.cycle_interval
+
+
 def keeps_awake(failure: Failure, habits: RetryHabits, now: datetime) -> bool:
     """Whether its place cannot be idle: it may succeed by itself. What waits for a person or a limit may not."""
     return state_of(failure, habits, now) in {FailureState.DUE, FailureState.WAITING}

@@ -157,6 +157,32 @@ async def listing(connection: Connection, account: AccountId | None = None) -> l
     return [_kept(row) for row in rows]
 
 
+async def read_by(connection: Connection, account: AccountId, number: ChannelId) -> int | None:
+    """Our number of a channel that is mirrored and that *account* reads."""
+    key: int | None = await connection.fetchval(
+        "SELECT id FROM channels WHERE reader = $1 AND enabled AND number = $2", account, number
+    )
+    return key
+
+
+async def forums_to_list(connection: Connection, account: AccountId) -> list[Kept]:
+    """The forums *account* reads whose topics were not listed for a day."""
+    rows = await connection.fetch(
+        f"""{_KEPT}
+        WHERE c.reader = $1 AND c.enabled AND c.forum AND c.state <> 'unreadable'
+          AND (c.topics_listed_at IS NULL OR c.topics_listed_at <= clock_now() - interval '1 day')
+        ORDER BY c.topics_listed_at NULLS FIRST, c.id
+        """,
+        account,
+    )
+    return [_kept(row) for row in rows]
+
+
+async def note_topics_listed(connection: Connection, key: int) -> None:
+    """All topics of a forum have just been listed."""
+    await connection.execute("UPDATE channels SET topics_listed_at = clock_now() WHERE id = $1", key)
+
+
 async def enable(connection: Connection, kept: Kept, wishes: Wishes) -> None:
     """Mirror a channel from the next cycle on, as *wishes* say; topics that are not named are no longer selected."""
     await connection.execute(

@@ -76,7 +76,7 @@ async def store(
 
     *asked_at* is the database's instant before the page was asked for, or None for what the platform told by itself.
     """
-    await _lock(connection, key)
+    await hold(connection, key)
     stored = Stored()
     for versions in _rounds(messages):
         stored |= await _store(connection, key, versions, asked_at)
@@ -155,7 +155,7 @@ async def bury(connection: Connection, key: int, gone: Collection[MessageId]) ->
     """
     if not gone:
         return []
-    await _lock(connection, key)
+    await hold(connection, key)
     rows = await connection.fetch(
         """
         UPDATE messages SET deleted_at = clock_now()
@@ -198,6 +198,14 @@ async def between(connection: Connection, key: int, low: int, high: int) -> list
     return [MessageId(row["id"]) for row in rows]
 
 
+async def above(connection: Connection, key: int, number: int) -> list[MessageId]:
+    """The messages of a channel that are stored above a number and not marked as deleted."""
+    rows = await connection.fetch(
+        "SELECT id FROM messages WHERE channel = $1 AND id > $2 AND deleted_at IS NULL", key, number
+    )
+    return [MessageId(row["id"]) for row in rows]
+
+
 async def count(connection: Connection, key: int) -> int:
     """How many messages of a channel are stored and not deleted."""
     number: int = await connection.fetchval(
@@ -206,7 +214,7 @@ async def count(connection: Connection, key: int) -> int:
     return number
 
 
-async def _lock(connection: Connection, key: int) -> None:
+async def hold(connection: Connection, key: int) -> None:
     """One writer of a channel's messages at a time, until its transaction ends."""
     await connection.execute("SELECT pg_advisory_xact_lock($1, $2)", _ONE_AT_A_TIME, key)
 

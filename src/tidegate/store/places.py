@@ -158,7 +158,10 @@ async def pending(
 
 
 async def remember(connection: Connection, told: Mapping[tuple[int, int], tuple[ScanMemory, Verdict | None]]) -> None:
-    """Store memory and verdict of places, by channel key and topic; a watermark never moves back."""
+    """Store memory and verdict of places, by channel key and topic; watermark and counter never move back.
+
+    Live news may have moved them on while a scan was under way.
+    """
     rows = [(key, topic, memory, verdict) for (key, topic), (memory, verdict) in told.items()]
     columns: list[list[Any]] = [
         [key for key, _, _, _ in rows],
@@ -171,7 +174,7 @@ async def remember(connection: Connection, told: Mapping[tuple[int, int], tuple[
         UPDATE places p
         SET last_scanned_at = t.scanned, last_scan_found_archives = t.found, consecutive_empty_scans = t.empty,
             watermark = greatest(p.watermark, t.watermark), newest_seen = greatest(p.newest_seen, t.newest),
-            changes = t.changes, asked = t.asked, verdict = coalesce(t.verdict, p.verdict)
+            changes = greatest(p.changes, t.changes), asked = t.asked, verdict = coalesce(t.verdict, p.verdict)
         FROM unnest($1::bigint[], $2::bigint[], $3::timestamptz[], $4::boolean[], $5::integer[], $6::bigint[],
                     $7::bigint[], $8::bigint[], $9::boolean[], $10::text[])
             AS t (channel, topic, scanned, found, empty, watermark, newest, changes, asked, verdict)

@@ -1,0 +1,98 @@
+"""What an account has to do before its next cycle: channels that are new, failures that are due, sets to be judged."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from tidegate.port import ChannelId
+from tidegate.rules.archives import SetHabits
+from tidegate.rules.retrying import RetryHabits, due_at
+from tidegate.store import accounts, archives, failures
+from tidegate.store.database import Connection
+from tidegate.words import AccountId, Claim
+
+
+@dataclass(frozen=True, slots=True)
+class Agenda:
+    """What is next, as of *now* by the database's clock; None where nothing is."""
+
+    now: datetime
+    new: list[ChannelId]
+    retry_at: datetime | None
+    judge_at: datetime | None
+
+
+async def load(
+    connection: Connection, account: AccountId, retries: RetryHabits, sets: SetHabits, *, judged_at: datetime | None
+) -> Agenda:
+    """What is next for *account*, whose open sets were last judged at *judged_at*."""
+    row = await connection.fetchrow(
+        """
+        SELECT clock_now() AS now,
+            (SELECT ended_at FROM cycles WHERE account = $1 AND whole ORDER BY id DESC LIMIT 1) AS cycle_ended
+        """,
+        account,
+    )
+    assert row is not None
+    now = row["now"]
+    failed = [one.failure for one in await failures.of_reader(connection, account) if not one.in_hand]
+    due = [due_at(one, retries, now=now, cycle_ended=row["cycle_ended"] or now) for one in failed]
+    return Agenda(
+        now=now,
+        new=await _new(connection, account),
+        retry_at=min((at for at in due if at is not None), default=None),
+        judge_at=await _judge_at(connection, account, sets, judged_at or now),
+    )
+
+
+async def _new(connection: Connection, account: AccountId) -> list[ChannelId]:
+    """Channels that were enabled, or topics selected, since the last cycle."""
+    rows = await connection.fetch(
+        """
+        SELECT DISTINCT c.number
+        FROM channels c JOIN places p ON p.channel = c.id
+        WHERE c.reader = $1 AND c.enabled AND c.state <> 'unreadable'
+          AND p.last_scanned_at IS NULL AND (p.topic = 0 OR p.selected)
+          AND (p.topic = 0 OR (c.by_topic AND p.gone_at IS NULL))
+        """,
+        account,
+    )
+    return [ChannelId(row["number"]) for row in rows]
+
+
+async def _judge_at(connection: Connection, account: AccountId, sets: SetHabits, since: datetime) -> datetime | None:
+    """When the next set has been quiet, or has waited, for as long as the operator wants."""
+    at: datetime | None = await connection.fetchval(
+        """
+        SELECT min(t)
+        FROM channels c JOIN archives a ON a.channel = c.id AND a.state = 'collecting',
+            LATERAL (SELECT max(seen_at) AS seen FROM archive_parts p WHERE p.archive = a.id AND NOT p.spare) AS last,
+            unnest(ARRAY[last.seen + $2::interval, last.seen + $3::interval]) AS t
+        WHERE c.reader = $1 AND c.enabled AND t > $4
+        """,
+        account, sets.quiet_for, sets.collect_for, since,
+    )  # fmt: skip
+    return at
+
+
+async def judge(connection: Connection, claim: Claim, sets: SetHabits) -> datetime:
+    """Judge the open sets of all channels an account reads; returns the instant."""
+    await accounts.fence(connection, claim)
+    now: datetime = await connection.fetchval("SELECT clock_now()")
+    rows = await connection.fetch("SELECT id FROM channels WHERE reader = $1 AND enabled", claim.account)
+    await archives.settle(connection, [row["id"] for row in rows], now, sets)
+    return now
+
+
+async def expect_cycle(connection: Connection, claim: Claim, span: timedelta) -> None:
+    """Say when the account's next cycle is, for whoever asks; a second more or less is not worth a write."""
+    await connection.execute(
+        """
+        UPDATE accounts SET next_cycle_at = clock_now() + $3
+        WHERE id = $1 AND epoch = $2
+          AND (next_cycle_at IS NULL OR next_cycle_at NOT BETWEEN clock_now() + $3 - interval '1 s'
+                                                            AND clock_now() + $3 + interval '1 s')
+        """,
+        claim.account, claim.epoch, span,
+    )  # fmt: skip
