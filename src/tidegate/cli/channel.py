@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -112,13 +113,24 @@ async def _shown(connection: Connection, kept: Kept) -> dict[str, Any]:
     return {
         **_row(kept),
         **_memory(whole),
-        "next_due_at": None,  # every cycle gates every channel
+        "next_due_at": _instant(await _next_due_at(connection, kept, whole)),
         "messages": await messages.count(connection, kept.key),
         "archives": await archives.count(connection, kept.key),
         "coverage": _spans(covered, head=None),
         "gaps": _spans(covered, head=head),
         "topics": [_topic(row) for row in rows if row["topic"] != 0],
     }
+
+
+async def _next_due_at(connection: Connection, kept: Kept, whole: asyncpg.Record | None) -> datetime | None:
+    """When an enabled channel is looked at next; None for one that is not mirrored."""
+    from tidegate.mirroring import habits_of
+    from tidegate.store import agenda
+
+    if not kept.enabled or whole is None:
+        return None
+    habits = habits_of(shell.settings())
+    return await agenda.next_due_at(connection, kept.reader, whole, habits.scans, habits.retries.cycle_interval)
 
 
 def _memory(row: asyncpg.Record | None) -> dict[str, Any]:

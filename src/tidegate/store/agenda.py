@@ -5,10 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+import asyncpg
+
 from tidegate.port import ChannelId
 from tidegate.rules.archives import SetHabits
 from tidegate.rules.retrying import RetryHabits, due_at
-from tidegate.store import accounts, archives, failures
+from tidegate.rules.scanning import ScanHabits, cycles_until_turn
+from tidegate.store import accounts, archives, failures, places, workers
 from tidegate.store.database import Connection
 from tidegate.words import AccountId, Claim
 
@@ -96,3 +99,23 @@ async def expect_cycle(connection: Connection, claim: Claim, span: timedelta) ->
         """,
         claim.account, claim.epoch, span,
     )  # fmt: skip
+
+
+async def next_due_at(
+    connection: Connection, account: AccountId | None, place: asyncpg.Record, scans: ScanHabits, every: timedelta
+) -> datetime:
+    """When a place of ``places.shown`` is looked at next: in its reader's next cycle, a cold one in that of its turn.
+
+    A worker makes a cycle when it starts, so where nobody serves the account the next cycle is as good as now.
+    """
+    row = await connection.fetchrow(
+        "SELECT clock_now() AS now, max(next_cycle_at) AS at, max(cycle) AS cycle FROM accounts WHERE id = $1", account
+    )
+    assert row is not None
+    now: datetime = row["now"]
+    if account is None or row["at"] is None or not await workers.serves(connection, account):
+        return now
+    turn = row["cycle"] + 1 + place["turn_offset"]
+    waits: int = cycles_until_turn(places.memory_of(place), scans, turn=turn)
+    at: datetime = max(now, row["at"])
+    return at + waits * every

@@ -1,0 +1,59 @@
+"""What cannot wait for the next cycle, and when that is."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from tidegate.port import Channel, ChannelId
+from tidegate.rules.archives import SetHabits
+from tidegate.rules.retrying import RetryHabits
+from tidegate.rules.scanning import ScanHabits
+from tidegate.store import accounts, agenda, channels, places
+from tidegate.store.channels import Wishes
+from tidegate.store.database import Database
+from tidegate.words import AccountId, Claim, Platform, Standing
+
+HOUR = timedelta(hours=1)
+
+
+@pytest.fixture
+async def reader(database: Database) -> AccountId:
+    """An account that reads the channel "News", which was just enabled."""
+    async with database.transaction() as connection:
+        await accounts.add(connection, "reader", Platform.TELEGRAM, Standing.NORMAL, loopback=None)
+        number = (await accounts.find(connection, "reader")).account.id
+        await channels.see(connection, Platform.TELEGRAM, number, [Channel(ChannelId(7), "News")])
+        await channels.enable(connection, await channels.find(connection, "News"), Wishes())
+    return number
+
+
+async def test_a_channel_that_was_never_scanned_is_new_until_it_is(database: Database, reader: AccountId) -> None:
+    """Enabling one is enough to have it looked at; a scan of any kind ends it."""
+    async with database.transaction() as connection:
+        ahead = await agenda.load(connection, reader, RetryHabits(), SetHabits(), judged_at=None)
+        assert ahead.new == [7]
+        assert (ahead.retry_at, ahead.judge_at) == (None, None)
+        await connection.execute("UPDATE places SET last_scanned_at = clock_now()")
+        ahead = await agenda.load(connection, reader, RetryHabits(), SetHabits(), judged_at=None)
+        assert ahead.new == []
+
+
+async def test_an_enabled_channel_always_has_a_next_time(database: Database, reader: AccountId) -> None:
+    """Nobody serves the account: it is due as soon as a worker starts, which is as good as now."""
+    async with database.transaction() as connection:
+        kept = await channels.find(connection, "News")
+        [place] = await places.shown(connection, kept.key)
+        now = await connection.fetchval("SELECT clock_now()")
+        assert abs(await agenda.next_due_at(connection, kept.reader, place, ScanHabits(), HOUR) - now) < HOUR
+        assert abs(await agenda.next_due_at(connection, None, place, ScanHabits(), HOUR) - now) < HOUR
+
+
+async def test_only_the_owner_says_when_the_next_cycle_is(database: Database, reader: AccountId) -> None:
+    """Law 8: a late owner's word is refused by epoch."""
+    async with database.transaction() as connection:
+        await agenda.expect_cycle(connection, Claim(reader, 5, 0.0), HOUR)
+        assert await connection.fetchval("SELECT next_cycle_at FROM accounts") is None
+        await agenda.expect_cycle(connection, Claim(reader, 0, 0.0), HOUR)
+        assert await connection.fetchval("SELECT next_cycle_at > clock_now() FROM accounts")
