@@ -16,8 +16,8 @@ import structlog
 
 from tidegate.clock import Clock
 from tidegate.errors import NotOurs, PlatformError
+from tidegate.mirror.desk import Desk
 from tidegate.mirror.intake import Tally, take_in
-from tidegate.mirror.rounds import Desk
 from tidegate.mirror.scan import Hand
 from tidegate.port import ChannelId, Head, Hint, MessageId, Stream
 from tidegate.rules.history import Content, unbroken

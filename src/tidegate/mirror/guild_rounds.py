@@ -14,10 +14,11 @@ from tidegate.errors import NotOurs, TidegateError
 from tidegate.lanes import Lane
 from tidegate.mirror.backfill import backfill_missing
 from tidegate.mirror.cycle import CycleHabits
+from tidegate.mirror.desk import Desk, Wish
 from tidegate.mirror.guild_live import GuildLive
 from tidegate.mirror.guilds import list_archived, run_guild_cycle
 from tidegate.mirror.report import Report
-from tidegate.mirror.rounds import JITTER, SOON, Desk, Wish
+from tidegate.mirror.rounds import JITTER, SOON
 from tidegate.mirror.scan import FINAL, Hand
 from tidegate.port import ChannelId
 from tidegate.store import cycles, guilds

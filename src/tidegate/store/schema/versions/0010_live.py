@@ -2,8 +2,8 @@
 
 from tidegate.store.schema.steps import run
 
-revision = "0009"
-down_revision = "0008"
+revision = "0010"
+down_revision = "0009"
 
 
 def upgrade() -> None:
