@@ -130,6 +130,23 @@ async def test_s54_a_part_above_the_limit_is_cut_alone(protected: Scene) -> None
     assert first.read(0, MIB) + second.read(0, MIB) == large.read(0, 2 * MIB)
 
 
+async def test_s54_a_part_that_began_in_pieces_goes_on_in_them(protected: Scene) -> None:
+    """S-54, S-56: the account may send larger files by now; the rest is still cut as the first piece was."""
+    protected.largest = MIB
+    large = protected.world.add_file("b.pdf", 3 * MIB)
+    await protected.found(large)
+
+    async def one_is_there() -> bool:
+        rows = await protected.mirror.rows("SELECT FROM deliveries WHERE state = 'sent'")
+        return len(rows) == 1
+
+    async with protected.cut_off(one_is_there):
+        protected.largest = 2 * MIB
+        assert await protected.file() == Filed(filed=1)
+    assert [file.name for file in protected.delivered] == ["b.pdf.001", "b.pdf.002", "b.pdf.003"]
+    assert b"".join(file.read(0, MIB) for file in protected.delivered) == large.read(0, 3 * MIB)
+
+
 async def test_s84_a_name_with_a_path_stays_in_the_folder(protected: Scene) -> None:
     """S-84: nothing is written outside the work folder, and the destination sees a safe name."""
     await protected.found(protected.world.add_file("../../x.pdf", 5 * MIB))

@@ -36,19 +36,20 @@ class Delivery:
 
 
 async def freeze(connection: Connection, archive: int, destination: int, planned: Sequence[Planned]) -> None:
-    """Write down what is to be posted and under which keys; what is on its way or there already is not touched.
+    """Write down what is to be posted and under which keys; parts that are on their way or there are not touched.
 
-    A manifest that was frozen before is made to fit: a set may have got a part since, or has to go another way.
+    A manifest that was frozen before is made to fit: a set may have got a part since, or has to go another way. A part
+    of which a piece was posted stays cut as it was.
     """
     before = await of_archive(connection, archive, destination)
-    begun = {(*one.source, one.first_byte) for one in before if one.state is not DeliveryState.PENDING}
-    left = [one for one in planned if (one.part.message, one.part.file, one.piece.offset) not in begun]
-    pending = [one for one in before if one.state is DeliveryState.PENDING]
+    begun = {one.source for one in before if one.state is not DeliveryState.PENDING}
+    left = [one for one in planned if (one.part.message, one.part.file) not in begun]
+    pending = [one for one in before if one.source not in begun]
     if [_what(one) for one in pending] == [
         ((one.part.message, one.part.file), one.piece.name, one.piece.offset, one.piece.size, one.way) for one in left
     ]:
         return
-    await release(connection, archive, destination)
+    await connection.execute("DELETE FROM deliveries WHERE id = ANY($1)", [one.id for one in pending])
     await connection.execute(
         """
         INSERT INTO deliveries (archive, destination, number, source_message, source_file, name, first_byte, size, way)
