@@ -34,6 +34,7 @@ def here(time: datetime) -> datetime:
         ("tower author:Ada has:file", "'tower':* & 'author:ada':* & 'has:file'"),
         ('AUTHOR:"Ada L"', "'author:ada l':*"),
         ("author:12", "('author:12':* | 'by:12')"),
+        ("author:-1007", "('author:-1007':* | 'by:-1007')"),
         ("author:o'hara", "'author:o''hara':*"),
         ("http://example", "'http':* & 'example':*"),
         ("c++ $1 & | !", "'c':* & '1':*"),

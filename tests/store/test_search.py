@@ -227,4 +227,4 @@ class TestWindows:
 
 async def edges(database: Database, expected: Expected, depth: int) -> Sequence[datetime | None]:
     async with database.connection() as connection:
-        return [edge async for edge in back_from(connection, None, expected, depth)]
+        return [window.low async for window in back_from(connection, None, expected, depth)]

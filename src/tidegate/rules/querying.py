@@ -49,7 +49,7 @@ class Query:
         if self.author is None:
             return ""
         named = f"{quoted(author_asked(self.author))}:*"
-        return f"({named} | {quoted(f'by:{self.author}')})" if self.author.isdecimal() else named
+        return f"({named} | {quoted(f'by:{self.author}')})" if self.author.removeprefix("-").isdecimal() else named
 
     def _file_query(self) -> str:
         return quoted(FILE_TAG) if self.has_file else ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -177,7 +178,7 @@ async def keep(connection: Connection, taken: Taken, files: Sequence[Row], flags
             WITH ORDINALITY AS w (path, size, encrypted, words, number)
         """,
         taken.archive, [one.path for one in files], [one.size for one in files], [one.encrypted for one in files],
-        [vector([one.path]) for one in files],
+        await asyncio.to_thread(lambda: [vector([one.path]) for one in files]),  # an archive may hold very many
     )  # fmt: skip
     await connection.execute("DELETE FROM failures WHERE archive = $1", taken.archive)
     told = {"archive": taken.archive, "channel": taken.channel, "contents": len(files), "flags": row["flags"]}

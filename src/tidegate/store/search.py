@@ -16,6 +16,7 @@ from tidegate.rules.finding import folded
 from tidegate.rules.querying import Query
 from tidegate.store import windows
 from tidegate.store.database import Connection
+from tidegate.store.windows import Window
 
 RANKED = 10_000
 """Relevance is weighed among so many of the newest matches; what is older is found by asking for newest first."""
@@ -131,8 +132,9 @@ async def _messages(connection: Connection, asked: Asked) -> tuple[list[Found], 
     """The messages found, and how many were weighed when there may be more of them."""
     rows: list[asyncpg.Record] = []
     matched = 0
-    async for low in windows.back_from(connection, asked.query.before, await _expected(connection, asked), asked.depth):
-        where, values = _where(asked, low, after=3)
+    expected = await _expected(connection, asked)
+    async for window in windows.back_from(connection, asked.query.before, expected, asked.depth):
+        where, values = _where(asked, window, after=3)
         # Without the fence the planner walks back through time, and a rare word takes it through every message.
         fence = "OFFSET 0" if asked.query.row_query else ""
         text = _MESSAGES.format(rank=_rank(asked, "n.words"), where=where, fence=fence)
@@ -166,16 +168,17 @@ _MESSAGES = """
 """
 
 
-def _where(asked: Asked, low: datetime | None, *, after: int) -> tuple[str, list[Any]]:
+def _where(asked: Asked, window: Window, *, after: int) -> tuple[str, list[Any]]:
     """The conditions that were asked for, their values numbered *after* those before them.
 
-    One that was not asked for is left out and not made true, so that the planner sees what it can do without.
+    One that was not asked for is left out and not made true, so that the planner sees what it can do without. Words
+    that only have to be *true* of a message are no business of their index.
     """
     query = asked.query
     given: list[tuple[str, Any]] = [
-        ("m.words @@ ${}::text::tsquery", query.row_query or None),
+        (f"(m.words @@ ${{}}::text::tsquery){' IS TRUE' if window.narrow else ''}", query.row_query or None),
         ("m.channel = ANY(${})", None if asked.channels is None else list(asked.channels)),
-        ("m.at >= ${}", max((one for one in (low, query.after) if one is not None), default=None)),
+        ("m.at >= ${}", max((one for one in (window.low, query.after) if one is not None), default=None)),
         ("m.at < ${}", query.before),
     ]
     used = [(clause, value) for clause, value in given if value is not None]
@@ -192,7 +195,7 @@ def _rank(asked: Asked, words: str) -> str:
 async def _expected(connection: Connection, asked: Asked) -> windows.Expected:
     """How many messages the planner expects to match, and how many there are."""
     total = await connection.fetchval("SELECT greatest(reltuples, 0) FROM pg_class WHERE oid = 'messages'::regclass")
-    where, values = _where(asked, None, after=0)
+    where, values = _where(asked, Window(None, narrow=False), after=0)
     plan = await connection.fetchval(
         f"EXPLAIN (FORMAT JSON) SELECT FROM messages m WHERE m.deleted_at IS NULL {where}", *values
     )

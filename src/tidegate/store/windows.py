@@ -18,6 +18,9 @@ _FEW = 2_000
 _COUNTED = 20_000
 """So many messages are counted along their index; beyond that the statistics tell, to one in a hundred."""
 
+_LOOK, _FIND = 2, 1
+"""What it costs to look at a message, and to find one by the index of words, as measured."""
+
 _SPARE = 1.25
 _WIDER = 4
 
@@ -30,19 +33,27 @@ class Expected:
     rows: int
 
 
+@dataclass(frozen=True, slots=True)
+class Window:
+    """The messages from *low* on; None is all of them. In a *narrow* one it is quicker to look at each message."""
+
+    low: datetime | None
+    narrow: bool
+
+
 async def back_from(
     connection: Connection, before: datetime | None, expected: Expected, depth: int
-) -> AsyncIterator[datetime | None]:
-    """The instants to look back to for the newest *depth* matches, each farther back; at last None for everything."""
+) -> AsyncIterator[Window]:
+    """The windows to look through for the newest *depth* matches, each wider than the one before; at last all."""
     if expected.matches > max(_FEW, 2 * depth):
         wanted = max(_FEW, int(_SPARE * depth * expected.rows / expected.matches))
         while wanted < expected.rows / 2:
             low = await _instant(connection, before, wanted, expected.rows)
             if low is None:
                 break
-            yield low
+            yield Window(low, narrow=wanted * _LOOK <= expected.matches * _FIND)
             wanted *= _WIDER
-    yield None
+    yield Window(None, narrow=False)
 
 
 async def _instant(connection: Connection, before: datetime | None, wanted: int, rows: int) -> datetime | None:

@@ -75,6 +75,15 @@ class TestTopics:
         found = translate.topic_of(header(forum_topic=marked, reply_to_msg_id=replied, reply_to_top_id=root))
         assert found == ((root or replied) if marked else 1)
 
+    def test_an_author_has_a_number(self) -> None:
+        """Whoever wrote it, as Telegram numbers people and channels; a channel's own post is the channel's."""
+        person = translate.message_of(message(from_id=types.PeerUser(77)), {77: "Ada"})
+        channel = translate.message_of(message(post_author="Bob"), {})
+        assert person is not None
+        assert channel is not None
+        assert (person.author, person.author_id) == ("Ada", 77)
+        assert (channel.author, channel.author_id) == ("Bob", -1000000000077)
+
     def test_s63_a_created_topic_is_known_by_its_own_message(self) -> None:
         """S-63: the number of a topic is that of the message that created it, and its title comes along."""
         action = types.MessageActionTopicCreate(title="Cars", icon_color=1)

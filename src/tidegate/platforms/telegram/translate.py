@@ -61,6 +61,7 @@ def message_of(found: Any, names: Names) -> Message | None:
         protected=bool(getattr(found, "noforwards", None)),
         files=() if file is None else (file,),
         topic_event=_topic_event(found),
+        author_id=_author_id(found),
     )
 
 
@@ -112,8 +113,14 @@ def _reply(header: types.MessageReplyHeader | None) -> MessageId | None:
 def _author(found: Any, names: Names) -> str:
     if signed := getattr(found, "post_author", None):
         return str(signed)
+    number = _author_id(found)
+    return "" if number is None else names.get(number, "")
+
+
+def _author_id(found: Any) -> int | None:
+    """Who wrote it, as Telegram numbers people and channels in one line; a channel's own post is the channel's."""
     peer = found.from_id or found.peer_id
-    return names.get(utils.get_peer_id(peer), "") if peer is not None else ""
+    return None if peer is None else int(utils.get_peer_id(peer))
 
 
 # Channels and topics
