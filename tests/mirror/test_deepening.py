@@ -20,6 +20,7 @@ SMALL = CycleHabits(history=HistoryHabits(turn=TurnBudget(batches=1, messages=10
 async def test_an_unfinished_history_queues_again_at_once(mirror: Mirror) -> None:
     """One cycle has one turn; the rest is read without waiting for the next one, and the cycle does not wait for it."""
     [made] = await mirrored(mirror, 750)
+    await mirror.connect()  # what was posted before is not told live to a connection made after it
     rounds = Rounds(mirror.database, SystemClock(), SMALL, Timetable(timedelta(hours=1), timedelta()))
     assert mirror.lane is not None
     working = asyncio.create_task(rounds.work(mirror.lane))
