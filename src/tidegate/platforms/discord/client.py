@@ -28,7 +28,6 @@ from tidegate.port import (
     GuildPage,
     Head,
     Hint,
-    Me,
     Message,
     MessageId,
     Page,
@@ -42,7 +41,6 @@ _GUILDS = 200
 _MESSAGES = "/channels/{channel_id}/messages"
 _ARCHIVED = "/channels/{channel_id}/threads/archived/"
 _METHODS = {
-    "me": "GET /users/@me",
     "guilds": "GET /users/@me/guilds",
     "guild_channels": "GET /guilds/{guild.id}/channels",
     "guild_threads": "GET /guilds/{guild.id}/threads/active",
@@ -118,9 +116,6 @@ class DiscordAccount:
         return self._book.guilds
 
     # Guilds, channels, threads
-
-    async def me(self) -> Me:
-        return translate.me_of(await self._rest.ask(Route("GET", "/users/@me")))
 
     async def guilds(self, after: Cursor | None) -> GuildPage:
         params = {"limit": _GUILDS, **({"after": after} if after else {})}

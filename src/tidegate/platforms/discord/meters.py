@@ -124,6 +124,8 @@ class Refusals:
         self._at.append(now)
         while self._at[0] <= now - TEN_MINUTES.total_seconds():
             self._at.popleft()
+        if answer.status == 401:
+            return None  # the account is signed out and stops by itself
         if answer.status == 429:
             self._in_a_row += 1
         if self._in_a_row >= REFUSED_IN_A_ROW:
