@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -25,6 +26,7 @@ from tidegate.port import (
     SendKey,
 )
 from tidegate.port import ChannelKind as OurKind
+from tidegate.words import ScopeKind
 
 LIST = "GET /channels/{channel.id}/messages"
 SEND = "POST /channels/{channel.id}/messages"
@@ -164,6 +166,11 @@ async def test_messages_by_number(client: DiscordAccount, world: World, general:
     assert found[ids[149]] is not None
 
 
+async def test_what_lies_below_the_first_message_is_gone(client: DiscordAccount, general: Channel) -> None:
+    """A short page reaches the start, so it speaks of every number below it."""
+    assert await client.messages(ChannelId(general.id), [MessageId(5)]) == {MessageId(5): None}
+
+
 async def test_boards_hold_no_messages(opens: Opens, world: World, guild: Guild) -> None:
     """H-42: neither a message call nor a private archive call is made on a forum itself."""
     forum = ChannelId(world.add_channel(guild, "forum", ChannelKind.FORUM).id)
@@ -267,6 +274,21 @@ async def test_trouble_is_told_and_never_repeated_here(
         await client.page(ChannelId(general.id), before=None)
     assert type(problem.value) is kind
     assert world.record.by_method()[LIST] == 1
+
+
+async def test_an_account_that_is_refused_again_and_again_rests(
+    client: DiscordAccount, world: World, general: Channel
+) -> None:
+    """H-28: far below 10,000 refusals the whole account waits ten minutes, and says why."""
+    world.faults.add(Fault(FaultKind.WAIT, LIST, count=50, seconds=0.001))
+    waits: list[AskedToWait] = []
+    while not waits or waits[-1].scope.kind is not ScopeKind.ACCOUNT:
+        with pytest.raises(AskedToWait) as asked:
+            await client.page(ChannelId(general.id), before=None)
+        waits.append(asked.value)
+    assert len(waits) == 25
+    assert waits[-1].pause == timedelta(minutes=10)
+    assert "refused 25 calls in a row" in str(waits[-1])
 
 
 async def test_limits_are_known_before_a_call(client: DiscordAccount, world: World, general: Channel) -> None:

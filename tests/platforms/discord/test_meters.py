@@ -59,6 +59,16 @@ def test_methods_that_share_a_bucket_wait_together() -> None:
     assert meters.refused_for(POST, "1") == 2.0
 
 
+def test_a_bucket_nobody_has_met_is_as_large_as_its_siblings() -> None:
+    """One answer in one channel tells the limit of all: the next channel's calls go side by side at once."""
+    meters = Meters(HeldClock(NOW))
+    make(meters, PAGE, "1", headers(left=4, limit=5))
+    for _ in range(5):
+        assert meters.refused_for(PAGE, "2") == 0
+        meters.take(PAGE, "2")
+    assert meters.refused_for(PAGE, "2") > 0
+
+
 def test_calls_in_flight_are_taken_into_account() -> None:
     """What has left and is not answered may have used the rest up."""
     meters = Meters(HeldClock(NOW))
