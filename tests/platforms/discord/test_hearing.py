@@ -171,6 +171,13 @@ def test_a_guild_in_an_outage_is_not_gone(hearing: Hearing) -> None:
     assert began.stream is Stream.BEGAN
 
 
+def test_a_guild_told_again_has_only_what_it_tells(hearing: Hearing) -> None:
+    """What was deleted while nobody could hear it is not carried over."""
+    (began,) = hearing.hear("GUILD_CREATE", guild(threads=[]))
+    assert set(began.heads or ()) == {GENERAL}
+    assert set(hearing.told() or ()) == {GENERAL}
+
+
 def test_a_guild_the_account_was_taken_out_of_is_gone(hearing: Hearing) -> None:
     """Each of its channels is told as gone."""
     hints = hearing.hear("GUILD_DELETE", {"id": GUILD})

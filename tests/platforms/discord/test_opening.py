@@ -6,6 +6,8 @@ from collections import Counter
 from datetime import timedelta
 
 import pytest
+from aiohttp import web
+from aiohttp.test_utils import TestServer
 
 from tests.platforms.discord.conftest import Opens, next_hint
 from tests.platforms.discord.people import CONTROL, Drawer, Person, account
@@ -131,6 +133,23 @@ async def test_what_is_no_bots_token_gets_a_sentence(discord: DiscordServer, tok
     with pytest.raises(BadInput, match="person's own account is not used"):
         await enter(discord, drawer, token)
     assert not drawer.kept
+
+
+async def test_a_person_who_is_let_in_is_turned_away_here(drawer: Drawer, noted: list[str]) -> None:
+    """Should Discord ever accept a person's token: one that is not a bot's is not used."""
+
+    async def person(_: web.Request) -> web.Response:
+        return web.json_response({"id": "5", "username": "ada"})
+
+    app = web.Application()
+    app.router.add_get("/api/v10/users/@me", person)
+    async with TestServer(app) as server:
+
+        async def find(_: str) -> str:
+            return f"http://127.0.0.1:{server.port}"
+
+        with pytest.raises(SignedOut, match="person's own account is not used"):
+            await discord_opener(SystemClock(), find_loopback=find)(account(), drawer, noted.append)
 
 
 async def test_a_bot_that_may_not_read_words_is_not_signed_in(discord: DiscordServer, world: World, bot: Bot) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import discord
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.platforms.discord.shapes import GUILD, ME, channel, overwrite, role
@@ -19,7 +19,8 @@ ADMINISTRATOR = discord.Permissions.administrator.flag
 
 ROLES = ["701", "702", "703"]
 permissions = st.sets(st.sampled_from([VIEW, HISTORY, SEND, CONNECT])).map(sum)
-administrators = st.sampled_from([0, 0, 0, ADMINISTRATOR])
+administrators = st.integers(0, 19).map(lambda one: ADMINISTRATOR if one == 19 else 0)
+owners = st.integers(0, 19).map(lambda one: ME if one == 19 else "1")
 
 
 @st.composite
@@ -32,7 +33,7 @@ def guilds(draw: st.DrawFn) -> dict[str, Any]:
     return {
         "id": GUILD,
         "name": "The harbour",
-        "owner_id": draw(st.sampled_from(["1", ME])),
+        "owner_id": draw(owners),
         "roles": [role(number, draw(permissions) | draw(administrators)) for number in (GUILD, *ROLES)],
         "mine": draw(st.lists(st.sampled_from(ROLES), unique=True)),
         "channel": channel(permission_overwrites=overwrites, kind=draw(st.sampled_from([0, 2]))),
@@ -49,6 +50,7 @@ def by_the_library(found: dict[str, Any]) -> discord.Permissions:
     return library.channels[0].permissions_for(me)
 
 
+@settings(max_examples=300)
 @given(guilds())
 def test_rights_are_what_the_library_works_out(found: dict[str, Any]) -> None:
     """Roles, overwrites, owner and administrator: the same answer as discord.py's, for every right we go by."""
@@ -67,6 +69,12 @@ def test_history_is_a_right_of_its_own() -> None:
     assert rights.visible
     assert rights.may_post
     assert not rights.readable
+
+
+def test_a_voice_channel_is_seen_by_who_may_connect() -> None:
+    """The chat of a voice channel takes the right to connect as well."""
+    assert not Rights.of(discord.Permissions(VIEW | HISTORY), 2).visible
+    assert Rights.of(discord.Permissions(VIEW | HISTORY | CONNECT), 2).readable
 
 
 def test_nothing_goes_where_nothing_is_seen() -> None:

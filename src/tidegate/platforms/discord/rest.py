@@ -7,6 +7,7 @@ whether to wait or to ask again is the lane's to decide. What the library asks f
 from __future__ import annotations
 
 import asyncio
+import json
 import re
 from collections.abc import Callable, Iterable, Sequence
 from datetime import timedelta
@@ -14,7 +15,7 @@ from typing import Any
 
 import aiohttp
 from discord import File
-from discord.http import HTTPClient, Route, json_or_text
+from discord.http import HTTPClient, Route
 
 from tidegate.clock import Clock
 from tidegate.errors import NotSent, PlatformError
@@ -132,7 +133,9 @@ class Rest(HTTPClient):
                 kwargs["data"].add_field(**part)
         url = self._base + route.url.removeprefix(Route.BASE)
         async with self._session.request(route.method, url, headers=headers, **kwargs) as response:
-            return Answer(response.status, response.headers, await json_or_text(response))
+            text = await response.text(encoding="utf-8")
+            body = json.loads(text) if response.content_type == "application/json" else text
+            return Answer(response.status, response.headers, body)
 
     @property
     def _session(self) -> aiohttp.ClientSession:
