@@ -1,0 +1,107 @@
+"""History is read several times faster than by discord.py's own history(), and as fast as limits allow where they bind.
+
+Two worlds of 50,000 messages on a loopback Discord whose answers take 20 ms: one channel, and twenty. ``naive`` is what
+people do: the unmodified library's ``history()``, and one INSERT a message. Once without limits, and once with
+Discord's own limit of 50 calls a second for a bot, of which ``share_of_limit`` is what Tidegate used.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import discord
+from discord.http import Route
+
+from bench._discord import Loopback, bot, loopback_discord
+from bench._server import own_database
+from tidegate.lanes import ReadLimits
+from tidegate.mirror.backfill import backfill
+from tidegate.mirror.guilds import look_around
+from tidegate.mirror.history import HistoryHabits
+from tidegate.mirror.scan import Hand
+from tidegate.rules.backfilling import TurnBudget
+from tidegate.rules.planning import CallLimits
+from tidegate.rules.retrying import RetryHabits
+from tidegate.store import histories
+from tidegate.store.database import Database
+
+LATENCY_MS = 20
+PER_SECOND = 50
+MESSAGES = 50_000
+WORLDS = {"one channel": (1, 50_000), "twenty channels": (20, 2_500)}
+LIMITS = {"scale": 1, "routes": {"GET /channels/{channel.id}/messages": [PER_SECOND, 1]}, "global_per_s": PER_SECOND}
+SAMPLE = 5_000
+"""How many messages the naive way reads: its pace does not change with more."""
+
+HABITS = HistoryHabits(turn=TurnBudget(), concurrency=4, target=MESSAGES, reconcile_calls=0)
+
+
+async def run() -> dict[str, Any]:
+    """Each world without and with limits."""
+    return {
+        "rows": [
+            await _row(name, channels, messages, limited=limited)
+            for limited in (False, True)
+            for name, (channels, messages) in WORLDS.items()
+        ]
+    }
+
+
+async def _row(name: str, channels: int, messages: int, *, limited: bool) -> dict[str, Any]:
+    listed = [{"name": f"c{number}", "messages": messages, "every_s": 60} for number in range(channels)]
+    world = {"guilds": [{"name": "Harbour", "channels": listed}], "limits": LIMITS if limited else {"scale": 0}}
+    async with own_database(connections=10) as database, loopback_discord(world, latency_ms=LATENCY_MS) as loopback:
+        naive = await _naive(database, loopback)
+        calls, seconds = await _tidegate(database, loopback, limited=limited)
+    needed = sum(-(-messages // 100) + (messages % 100 == 0) for _ in range(channels))
+    return {
+        "world": name,
+        "limits": "50 calls a second" if limited else "none",
+        "naive_per_s": round(naive),
+        "tidegate_per_s": round(MESSAGES / seconds),
+        "ratio": round(MESSAGES / seconds / naive, 1),
+        "share_of_limit": round(calls / seconds / PER_SECOND, 2) if limited else None,
+        "calls": calls,
+        "pages_needed": needed,
+    }
+
+
+async def _tidegate(database: Database, loopback: Loopback, *, limited: bool) -> tuple[int, float]:
+    """Read all histories; the calls and the seconds that took, all rows being there at the end."""
+    reads = ReadLimits(per_second=float(PER_SECOND) if limited else None, at_once=20)
+    async with bot(database, loopback, reads=reads) as reader:
+        await reader.connect(live=True)
+        hand = Hand(reader.lane, database, None, CallLimits(), RetryHabits())
+        await look_around(hand)
+        async with database.connection() as connection:
+            found = await histories.of_reader(connection, reader.lane.account.id)
+        before, began = loopback.calls(), time.perf_counter()
+        done = await backfill(hand, HABITS, found)
+        seconds, calls = time.perf_counter() - began, loopback.calls() - before
+    stored = await database.pool.fetchval("SELECT count(*) FROM messages")
+    assert (done.as_json()["failed"], stored) == (0, MESSAGES), (stored, done.as_json()["failed"])
+    return calls, seconds
+
+
+async def _naive(database: Database, loopback: Loopback) -> float:
+    """Messages a second by the library's own history(), each stored by a statement of its own."""
+    await database.pool.execute("CREATE TABLE naive (id bigint PRIMARY KEY, channel bigint, author text, content text)")
+    Route.BASE = loopback.address + "/api/v10"
+    client = discord.Client(intents=discord.Intents.default())
+    await client.login(loopback.token)
+    read, began = 0, time.perf_counter()
+    try:
+        for number in loopback.channels.values():
+            channel = await client.fetch_channel(number)
+            async for message in channel.history(limit=SAMPLE - read):  # type: ignore[union-attr]
+                await database.pool.execute(
+                    "INSERT INTO naive VALUES ($1, $2, $3, $4)",
+                    message.id, number, message.author.name, message.content,
+                )  # fmt: skip
+                read += 1
+            if read >= SAMPLE:
+                break
+        return read / (time.perf_counter() - began)
+    finally:
+        await client.close()
