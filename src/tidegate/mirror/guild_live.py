@@ -42,6 +42,7 @@ class GuildLive:
         self._desk = desk
         self._clock = clock
         self._waiting: asyncio.Queue[Hint] = asyncio.Queue(MOST_WAITING)
+        self._lost = False
 
     def heads(self) -> Mapping[ChannelId, Head] | None:
         """Where the channels stand as far as a cycle has to read them; None when the platform has to be asked.
@@ -52,6 +53,11 @@ class GuildLive:
         if told is None:
             return None
         return {number: replace(head, newest=self._newest(number, head)) for number, head in told.items()}
+
+    def lost_news(self) -> bool:
+        """Whether the stream broke since this was last asked, so that edits and deletions may have been missed."""
+        lost, self._lost = self._lost, False
+        return lost
 
     def _newest(self, number: ChannelId, head: Head) -> MessageId | None:
         since = self.since.get(number)
@@ -124,6 +130,7 @@ class GuildLive:
         """
         for hint in hints:
             if hint.stream is Stream.BROKEN:
+                self._lost |= bool(self.since)
                 self.since.clear()
             if hint.gone and hint.channel is not None:
                 self.since.pop(hint.channel, None)

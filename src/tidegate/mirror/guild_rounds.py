@@ -17,6 +17,7 @@ from tidegate.mirror.cycle import CycleHabits
 from tidegate.mirror.desk import Desk, Wish
 from tidegate.mirror.guild_live import GuildLive
 from tidegate.mirror.guilds import list_archived, run_guild_cycle
+from tidegate.mirror.reconcile import reconcile_due
 from tidegate.mirror.report import Report
 from tidegate.mirror.rounds import JITTER, SOON
 from tidegate.mirror.scan import FINAL, Hand
@@ -44,9 +45,9 @@ class GuildTimes:
         return (max(self.every, self.every_live) if live else self.every) * (1 + JITTER * self.dice())
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Served:
-    """An account being worked for: what it is done with, where wishes are left, and since when."""
+    """An account being worked for: what it is done with, where wishes are left, and since when nothing was missed."""
 
     hand: Hand
     desk: Desk
@@ -153,7 +154,7 @@ class GuildRounds:
             heads=served.live.heads() if only is None else None,
             only=only,
             since=self._counted.get(lane.account.id, self._started_at),
-            compared_since=served.since,
+            compared_since=served.since if self._times.every is None else None,
         )
         async with self._database.connection() as connection:
             self._counted[lane.account.id] = await cycles.mark(connection)
@@ -170,7 +171,7 @@ class GuildRounds:
             await served.cycled.wait()
             served.cycled.clear()
             try:
-                await self._read_on(served.hand)
+                await self._read_on(served)
             except NotOurs:  # no beat just now; the next cycle is made when it is back
                 continue
             except FINAL:
@@ -180,12 +181,18 @@ class GuildRounds:
                 account = served.hand.lane.account.name
                 log.warning("histories.put_off", account=account, problem=str(problem), next="the next cycle")
 
-    async def _read_on(self, hand: Hand) -> None:
-        """Histories of which something is missing, and once for each channel the threads archived before we came."""
+    async def _read_on(self, served: Served) -> None:
+        """Histories of which something is missing; once for each channel the threads archived before we came; then
+        what may have been edited or deleted while nobody listened.
+        """
+        hand = served.hand
         await backfill_missing(hand, self._habits.history)
         async with self._database.connection() as connection:
             parents = await guilds.never_listed(connection, hand.lane.account.id)
+            if served.live.lost_news():
+                served.since = await connection.fetchval("SELECT clock_now()")
         for parent in parents:
             await list_archived(hand, parent, [], private=True)
         if parents:
             await backfill_missing(hand, self._habits.history)
+        await reconcile_due(hand, self._habits.history, since=served.since)

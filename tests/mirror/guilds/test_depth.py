@@ -34,8 +34,8 @@ async def test_h16_slices_bring_the_same_rows(mirror: GuildMirror, world: World,
     """H-16: one cursor or eight: the same messages, and at most a page more a slice."""
     [made] = channels_of(world, guild, [0])
     count = 17_000
-    people = list(world.people)
-    made.history.made = Made(count, BEGINS + timedelta(days=300), timedelta(minutes=1), 5, "huge", people)
+    ends, people = BEGINS + timedelta(days=300), tuple(world.people)
+    made.history.made = Made.until(ends, count, timedelta(minutes=1), low=5, title="huge", authors=people)
     talk(world, made, 1)
     await mirror.connect()
     habits = replace(COUNTING.history, turn=TurnBudget(batches=slices))
