@@ -80,6 +80,7 @@ def start_worker(stage: Stage, name: str) -> None:
     stage.world.start_worker(
         name,
         cycle_every=timedelta(seconds=1),
+        cycle_every_live=timedelta(seconds=1),
         max_send_per_minute=6_000,
         telegram_chat_sends_per_minute=6_000,
     )

@@ -55,6 +55,7 @@ class Orders:
     max_send_per_minute: int = 40
     telegram_chat_sends_per_minute: int = 20
     cycle_every: timedelta | None = None
+    cycle_every_live: timedelta = timedelta(hours=4)
 
 
 async def keep_looking(house: House, lane: Lane) -> None:
@@ -101,6 +102,7 @@ async def _work(orders: Orders) -> None:
         seats=orders.seats,
         max_send_per_minute=orders.max_send_per_minute,
         telegram_chat_sends_per_minute=orders.telegram_chat_sends_per_minute,
+        cycle_every_live=orders.cycle_every_live,
         telegram_reads_per_second=100,
         whatsapp_reads_per_second=25,
     )
