@@ -11,7 +11,7 @@ from tests.store.test_messages import LATER, LATEST, ONE, file, texts
 from tests.store.test_mirror import HABITS, add_account, add_channel, message
 from tidegate.mirror.intake import Tally, take_in
 from tidegate.port import Message, MessageId, News, Patch, Reacted
-from tidegate.store import places
+from tidegate.store import messages, places
 from tidegate.store.database import Database
 from tidegate.store.places import Place
 from tidegate.words import AccountId
@@ -64,6 +64,15 @@ async def test_a_part_of_a_message_leaves_its_archive_alone(database: Database, 
     tally = await take(database, place, News(None, patched=[patch, Patch(ONE, extra='{"embeds": []}')]))
     assert (tally.messages, tally.archives, await parts(database)) == (0, 0, ["tower.zip"])
     assert await database.pool.fetchval("SELECT handle FROM archive_parts") == "h"
+
+
+async def test_a_file_known_from_the_store_alone_has_no_handle(database: Database, place: Place) -> None:
+    """Collected late, by a part of its message that brings no handle: none is better than one that opens nothing."""
+    async with database.transaction() as connection:
+        await messages.store(connection, place.key, [ZIP])
+    await take(database, place, News(None, patched=[Patch(ONE, edited_at=LATER, text="new words")]))
+    assert await parts(database) == ["tower.zip"]
+    assert await database.pool.fetchval("SELECT handle FROM archive_parts") is None
 
 
 async def test_a_file_that_an_edit_took_away_leaves_its_set(database: Database, place: Place) -> None:

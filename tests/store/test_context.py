@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
@@ -15,6 +16,11 @@ from tidegate.store import coverage, messages, places
 from tidegate.store.channels import Kept
 from tidegate.store.context import Bounds, Context, read
 from tidegate.store.database import Connection, Database
+
+WAITS_FOR_COVERAGE = """
+    SELECT EXISTS (SELECT FROM pg_locks WHERE relation = 'coverage'::regclass AND NOT granted
+                   AND database = (SELECT oid FROM pg_database WHERE datname = current_database()))
+"""
 
 
 def here(moment: datetime) -> datetime:
@@ -128,6 +134,21 @@ class TestIncomplete:
             assert found.incomplete_before == incomplete
             note = [] if incomplete is None else [f"(history is incomplete before {incomplete})"]
             assert found.lines == [*note, *(one["line"] for one in found.messages)]
+
+    async def test_messages_and_completeness_are_of_one_moment(self, database: Database, kept: Kept) -> None:
+        """H-46: a page that is stored while somebody reads makes no answer claim what it does not hold."""
+        async with database.transaction() as writer:
+            await writer.execute("LOCK TABLE coverage")
+            async with database.connection() as reader:
+                reading = asyncio.create_task(context(reader, kept))
+                async with asyncio.timeout(30):
+                    while not await database.pool.fetchval(WAITS_FOR_COVERAGE):
+                        await asyncio.sleep(0.01)
+                await messages.store(writer, kept.key, [said(5, "new")])
+                await self.cover(writer, kept, Span(0, 5))
+                await writer.execute("COMMIT; BEGIN")
+                found = await reading
+        assert ([one["id"] for one in found.messages], found.incomplete_before) == ([1, 2, 3, 4], 5)
 
     async def test_a_head_that_is_known_but_not_read_is_missing(self, database: Database, kept: Kept) -> None:
         """The gate saw a newer message than any that is stored: the newest are incomplete too."""

@@ -72,9 +72,10 @@ class TestVersions:
         async with database.transaction() as connection:
             key = await channel(connection)
             edits = [replace(message(1, text), edited_at=at) for text, at in (("b", LATER), ("c", LATEST))]
-            stored = await messages.store(connection, key, [message(1, "a"), message(2), *edits])
+            other = replace(message(2), edited_at=LATER)
+            stored = await messages.store(connection, key, [message(1, "a"), *edits, message(2), other])
             assert await texts(connection) == ["a", "b", "c"]
-            assert (stored.added, stored.changed) == ({1, 2}, {1})
+            assert (stored.added, stored.changed) == ({1, 2}, {1, 2})
 
     async def test_an_older_update_is_ignored(self, database: Database) -> None:
         """H-34: told by a page or by the platform itself, what is older than the stored version changes nothing."""
@@ -84,6 +85,16 @@ class TestVersions:
             await messages.store(connection, key, [replace(message(1, "old"), edited_at=LATER)])
             await apply(connection, key, Patch(ONE, edited_at=LATER, text="old"))
             assert await texts(connection) == ["new"]
+
+    async def test_a_late_part_does_not_mislead_the_parts_after_it(self, database: Database) -> None:
+        """H-34: what follows a late update in the same news still builds on the newest version."""
+        async with database.transaction() as connection:
+            key = await channel(connection)
+            await messages.store(connection, key, [message(1, "a")])
+            news = [Patch(ONE, edited_at=LATEST, text="new"), Patch(ONE, edited_at=LATER, text="old")]
+            await apply(connection, key, *news, Patch(ONE, extra='{"embeds": [1]}'))
+            assert await texts(connection) == ["a", "new"]
+            assert await connection.fetchval("SELECT extra FROM messages") == {"embeds": [1]}
 
     async def test_a_preview_is_no_edit(self, database: Database) -> None:
         """H-35: embeds are taken over, the text stays, whatever comes with them, and no revision is counted."""
