@@ -47,7 +47,9 @@ class Book:
         """Where all channels stand, or those of one guild."""
         if guild is None:
             return dict(self._heads)
-        return {number: self._heads[number] for number, place in self._places.items() if place == guild}
+        known = self._guilds.get(guild)
+        numbers = (ChannelId(int(number)) for number in known.channels) if known else ()
+        return {number: self._heads[number] for number in numbers if number in self._heads}
 
     def head(self, channel: ChannelId) -> Head | None:
         return self._heads.get(channel)
@@ -58,12 +60,6 @@ class Book:
     def knows_rights(self, guild: str) -> bool:
         """Whether somebody has told the account's roles in a guild, without which nothing is proven."""
         return guild in self._guilds and self._guilds[guild].mine is not None
-
-    def lists_private(self, channel: ChannelId) -> bool:
-        """Whether the account may list the private threads of a channel."""
-        guild = self._guilds.get(self._places.get(channel, ""))
-        raw = guild.channels.get(str(channel)) if guild else None
-        return guild is not None and raw is not None and self._rights(guild, raw).lists_private
 
     # What it is told
 
@@ -202,7 +198,7 @@ class Book:
 
     def _rights(self, guild: Guild, raw: Json, base: Any = None) -> Rights:
         """A thread goes by its parent's overwrites; where our roles are not known, nothing is proven."""
-        base = base or self._base(guild)
+        base = self._base(guild) if base is None else base
         if base is None or guild.mine is None:
             return NOTHING
         kind = int(raw["type"])

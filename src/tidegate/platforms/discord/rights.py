@@ -26,7 +26,6 @@ class Rights:
     visible: bool
     readable: bool
     may_post: bool
-    lists_private: bool
 
     @classmethod
     def of(cls, allowed: Permissions, kind: int) -> Rights:
@@ -37,14 +36,13 @@ class Rights:
             visible=visible,
             readable=visible and allowed.read_message_history,
             may_post=visible and posts,
-            lists_private=visible and allowed.read_message_history and allowed.manage_threads,
         )
 
 
-EVERYTHING = Rights(visible=True, readable=True, may_post=True, lists_private=True)
+EVERYTHING = Rights(visible=True, readable=True, may_post=True)
 """What is open in a chat with one person."""
 
-NOTHING = Rights(visible=False, readable=False, may_post=False, lists_private=False)
+NOTHING = Rights(visible=False, readable=False, may_post=False)
 
 
 def in_guild(roles: Iterable[Json], mine: Collection[str], *, guild: str, owner: bool) -> Permissions:
