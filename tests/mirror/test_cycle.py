@@ -187,6 +187,37 @@ async def test_a_channel_asked_for_by_hand_is_scanned(mirror: Mirror, channel: C
     assert (await mirror.cycle()).cycle == number + 1
 
 
+@pytest.mark.parametrize("asked_before", [False, True])
+@pytest.mark.parametrize("by_topic", [False, True])
+async def test_an_ask_during_a_cycle_is_left_to_the_next(
+    mirror: Mirror, channel: Channel, world: World, *, by_topic: bool, asked_before: bool
+) -> None:
+    """S-61, S-62: a cycle answers the asks it knew of when it began; one that comes meanwhile is not forgotten."""
+    if by_topic:
+        channel = world.add_channel("Forum", forum=True)
+        await mirror.sync()
+        await mirror.enable(channel, world.add_topic(channel, "Dragons").id)
+    await mirror.settle()
+    if asked_before:
+        await mirror.ask(channel)
+    lane = mirror.lane
+    assert lane is not None
+    heads = lane.heads
+
+    async def heads_then_an_ask(*arguments: object, **otherwise: object) -> object:
+        answer = await heads(*arguments, **otherwise)
+        await mirror.ask(channel)
+        return answer
+
+    lane.heads = heads_then_an_ask
+    first = await mirror.cycle(channel)
+    assert (await mirror.place(channel))["asked"] is True
+    lane.heads = heads
+    second = await mirror.cycle(channel)
+    assert (await mirror.place(channel))["asked"] is False
+    assert (first.verdicts[Verdict.ASKED] > 0, second.verdicts[Verdict.ASKED] > 0) == (asked_before, True)
+
+
 async def test_talk_that_was_seen_is_not_new(mirror: Mirror, channel: Channel) -> None:
     """S-17: a text as newest message costs one difference, once."""
     await mirror.settle()

@@ -56,7 +56,8 @@ class ScanMemory:
     ``watermark``: every archive at or below it is processed, being collected, or on record as a failure.
     ``newest_seen`` is the newest message of any kind, so that talk above the last archive does not look new for ever.
     ``changes`` is the platform's own counter of posts, edits and deletions (Telegram: pts). ``failures_to_retry`` are
-    due now, ``failures_pending`` are all that may still be retried; one that was given up is in neither.
+    due now, ``failures_pending`` are all that may still be retried; one that was given up is in neither. ``asks`` is
+    how often people asked so far, by which an ask that came during a scan is told from the one it answers.
     """
 
     last_scanned_at: datetime | None = None
@@ -68,6 +69,7 @@ class ScanMemory:
     failures_to_retry: int = 0
     failures_pending: int = 0
     asked: bool = False
+    asks: int = 0
     readable: bool = True
 
 

@@ -19,7 +19,9 @@ from tidegate.store.database import Connection
 from tidegate.store.failures import Failed, count_failures
 from tidegate.words import AccountId
 
-_MEMORY = "last_scanned_at, last_scan_found_archives, consecutive_empty_scans, watermark, newest_seen, changes, asked"
+_MEMORY = (
+    "last_scanned_at, last_scan_found_archives, consecutive_empty_scans, watermark, newest_seen, changes, asked, asks"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +162,8 @@ async def pending(
 async def remember(connection: Connection, told: Mapping[tuple[int, int], tuple[ScanMemory, Verdict | None]]) -> None:
     """Store memory and verdict of places, by channel key and topic; watermark and counter never move back.
 
-    Live news may have moved them on while a scan was under way.
+    Live news may have moved them on while a scan was under way, and a person may have asked once more: that wish,
+    which the scan knew nothing of, stays.
     """
     rows = [(key, topic, memory, verdict) for (key, topic), (memory, verdict) in told.items()]
     columns: list[list[Any]] = [
@@ -174,10 +177,11 @@ async def remember(connection: Connection, told: Mapping[tuple[int, int], tuple[
         UPDATE places p
         SET last_scanned_at = t.scanned, last_scan_found_archives = t.found, consecutive_empty_scans = t.empty,
             watermark = greatest(p.watermark, t.watermark), newest_seen = greatest(p.newest_seen, t.newest),
-            changes = greatest(p.changes, t.changes), asked = t.asked, verdict = coalesce(t.verdict, p.verdict)
+            changes = greatest(p.changes, t.changes), asked = t.asked OR p.asks > t.asks,
+            verdict = coalesce(t.verdict, p.verdict)
         FROM unnest($1::bigint[], $2::bigint[], $3::timestamptz[], $4::boolean[], $5::integer[], $6::bigint[],
-                    $7::bigint[], $8::bigint[], $9::boolean[], $10::text[])
-            AS t (channel, topic, scanned, found, empty, watermark, newest, changes, asked, verdict)
+                    $7::bigint[], $8::bigint[], $9::boolean[], $10::bigint[], $11::text[])
+            AS t (channel, topic, scanned, found, empty, watermark, newest, changes, asked, asks, verdict)
         WHERE p.channel = t.channel AND p.topic = t.topic
         """,
         *columns,
@@ -198,7 +202,9 @@ async def note_verdicts(connection: Connection, told: Mapping[tuple[int, int], V
 
 async def ask(connection: Connection, key: int) -> None:
     """A person wants this channel looked at whatever its memory says."""
-    await connection.execute("UPDATE places SET asked = true WHERE channel = $1 AND (topic = 0 OR selected)", key)
+    await connection.execute(
+        "UPDATE places SET asked = true, asks = asks + 1 WHERE channel = $1 AND (topic = 0 OR selected)", key
+    )
 
 
 # Topics
