@@ -61,6 +61,12 @@ class TestTheOrder:
         asked = next_round(known((40, 60), head=90), ALL, manner=DISCORD, at_once=3)
         assert asked == Round(Phase.CATCH_UP, (after(60),))
 
+    def test_one_new_message_right_above_is_new_too(self) -> None:
+        """Numbers may follow each other without a gap between, as on Telegram."""
+        assert next_round(known((0, 89), head=90), ALL, manner=DISCORD, at_once=1) == Round(
+            Phase.CATCH_UP, (after(89),)
+        )
+
     def test_h30_with_overlap_a_catch_up_takes_the_newest_page(self) -> None:
         """H-30: the same one call shows what was edited or deleted among the newest hundred."""
         manner = Manner(upwards=True, overlap=True)

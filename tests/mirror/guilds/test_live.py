@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 from tests.mirror.guilds.conftest import PAGES, GuildMirror, channels_of, talk, turns_of, until
 from tidegate.loopback.discord import DiscordServer, World
 from tidegate.loopback.discord.places import Guild
+from tidegate.loopback.faults import Fault, FaultKind
 
 
 async def test_h07_a_live_message_hides_no_gap(mirror: GuildMirror, world: World, guild: Guild) -> None:
@@ -80,6 +81,40 @@ async def test_h09_after_a_lost_session_the_gap_is_exact(
             talk(world, made, 20, "meanwhile")
             await until(complete)
         assert calls[PAGES] <= 1
+
+
+async def test_h09_news_of_a_new_session_do_not_cover_the_gap(
+    mirror: GuildMirror, discord: DiscordServer, world: World, guild: Guild
+) -> None:
+    """H-09, law 4: while the gap cannot be read it stays a gap, whatever is told live above it."""
+    [made] = channels_of(world, guild, [5])
+    await mirror.connect(live=True)
+    async with mirror.working():
+
+        async def complete() -> bool:
+            return await mirror.equals_truth(made) and await mirror.covered(made) == [(0, made.head)]
+
+        await until(complete)
+        before, connections = made.head, len(world.record.connections)
+        world.faults.add(Fault(FaultKind.ERROR, PAGES, count=1_000, code="400 50035"))
+        discord.gateway.invalidate(resumable=False)
+        missed = talk(world, made, 20, "meanwhile")
+
+        async def told_of_the_gap() -> bool:
+            known = (await mirror.history(made)).known
+            return len(world.record.connections) > connections and known.head == missed[-1]
+
+        await until(told_of_the_gap)
+        [live] = talk(world, made, 1, "live")
+
+        async def is_stored() -> bool:
+            return live in await mirror.stored(made)
+
+        await until(is_stored)
+        assert await mirror.covered(made) == [(0, before), (missed[-1] + 1, live)]
+        world.faults.clear()
+        await mirror.cycle(made)
+        await until(complete)
 
 
 async def test_h10_a_post_between_two_pages_is_stored_once(mirror: GuildMirror, world: World, guild: Guild) -> None:
@@ -212,3 +247,32 @@ async def test_h44_a_wrong_clock_changes_no_bound(mirror: GuildMirror, world: Wo
         await mirror.cycle()
         assert await mirror.covered(made) == [(0, made.head)]
         assert await mirror.equals_truth(made)
+
+
+async def test_h45_a_second_ready_begins_nothing_twice(
+    mirror: GuildMirror, discord: DiscordServer, world: World, guild: Guild
+) -> None:
+    """H-45: two new sessions in a row: one that listens, each message stored once, and no history is read anew."""
+    made = channels_of(world, guild, [150, 150])
+    await mirror.connect(live=True)
+    async with mirror.working():
+
+        async def complete() -> bool:
+            covered = [await mirror.covered(channel) == [(0, channel.head)] for channel in made]
+            return all(covered) and await mirror.equals_truth(*made)
+
+        await until(complete)
+        async with mirror.counted() as calls:
+            for _ in range(2):
+                known = len(world.record.connections)
+                discord.gateway.invalidate(resumable=False)
+
+                async def connected_again(known: int = known) -> bool:
+                    return len(world.record.connections) > known
+
+                await until(connected_again)
+            talk(world, made[0], 3, "after")
+            await until(complete)
+        assert calls[PAGES] <= 1
+    [row] = await mirror.rows("SELECT count(*) AS stored, count(DISTINCT (channel, id)) AS single FROM messages")
+    assert row["stored"] == row["single"] == 303
