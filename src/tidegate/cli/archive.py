@@ -45,13 +45,24 @@ async def _list(states: list[str], named: str | None, limit: int, *, as_json: bo
     if as_json:
         shell.print_json(rows)
         return
-    columns = ["id", "name", "title", "parts", "size", "state", "reason", "attempts", "next_try_at", "contents"]
-    empty = "There is no such archive. Cycles find them: tidegate cycle ACCOUNT"
     shell.print_table(
-        [*columns, "flags"],
-        ([*(row[column] for column in columns), ", ".join(row["flags"])] for row in rows),
-        empty=empty,
+        ["id", "name", "channel", "parts", "size", "files inside", "state", "flags"],
+        (
+            [row["id"], row["name"], row["title"], row["parts"], row["size"], row["contents"], _state(row), flags]
+            for row in rows
+            for flags in [", ".join(row["flags"])]
+        ),
+        empty="There is no such archive. Cycles find them: tidegate cycle ACCOUNT",
     )
+
+
+def _state(row: dict[str, Any]) -> str:
+    """An archive's state, and of a failure why, how often it was tried and when it is tried again."""
+    if row["reason"] is None:
+        return str(row["state"])
+    tries = f"{row['attempts']} {'try' if row['attempts'] == 1 else 'tries'}"
+    again = f", next {row['next_try_at'][:16].replace('T', ' ')} UTC" if row["next_try_at"] else ""
+    return f"{row['state']}: {row['reason']}, {tries}{again}"
 
 
 def _row(found: dict[str, Any]) -> dict[str, Any]:
