@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -190,8 +191,10 @@ class TestWindows:
         self, database: Database, monkeypatch: pytest.MonkeyPatch, order: Order
     ) -> None:
         """What is found through windows is what is found without: for common words, and for those long out of use."""
+        # A hundred and more words: about fewer PostgreSQL's statistics say nothing of a word's beginning.
         texts = [
-            f"{'old' if number < 300 else 'new'} {'rare' if number % 97 == 0 else 'x'}" for number in range(1, 600)
+            f"{'old' if number < 300 else 'new'} {'rare' if number % 97 == 0 else 'x'} filler{number % 150}"
+            for number in range(1, 600)
         ]
         queries = ["old", "new", "x", "rare", "old rare", "author:ada", "new before:2026-06-30"]
         monkeypatch.setattr("tidegate.store.search.RANKED", 40)
@@ -200,6 +203,7 @@ class TestWindows:
             await messages.store(connection, key, [said(number, text) for number, text in enumerate(texts, start=1)])
         await database.pool.execute("ANALYZE messages")
         async with database.connection() as connection:
+            assert await expected_matches(connection, "old") == pytest.approx(299, abs=5)
             plainly = [await ids(connection, query, order=order) for query in queries]
             monkeypatch.setattr(windows, "_FEW", 5)
             for counted in (20_000, 0):
@@ -223,6 +227,13 @@ class TestWindows:
         assert await edges(database, Expected(matches=4, rows=600), depth=10) == [None]
         await database.pool.execute("DELETE FROM pg_statistic WHERE starelid = 'messages'::regclass")
         assert await edges(database, Expected(matches=300, rows=600), depth=10) == [None]
+
+
+async def expected_matches(connection: Connection, word: str) -> int:
+    plan = await connection.fetchval(
+        "EXPLAIN (FORMAT JSON) SELECT FROM messages WHERE words @@ $1::text::tsquery", f"'{word}':*"
+    )
+    return int(json.loads(plan)[0]["Plan"]["Plan Rows"])
 
 
 async def edges(database: Database, expected: Expected, depth: int) -> Sequence[datetime | None]:
