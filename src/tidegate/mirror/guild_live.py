@@ -15,7 +15,7 @@ from itertools import groupby
 import structlog
 
 from tidegate.clock import Clock
-from tidegate.errors import NotOurs, PlatformError
+from tidegate.errors import Banned, NotOurs, PlatformError, SignedOut
 from tidegate.mirror.desk import Desk
 from tidegate.mirror.intake import Tally, take_in
 from tidegate.mirror.scan import Hand
@@ -64,13 +64,16 @@ class GuildLive:
         return head.newest if since is None else MessageId(since) if since else None
 
     async def follow(self) -> None:
-        """Hear and store, for as long as the platform tells anything."""
-        storing = asyncio.create_task(self._store(), name=f"storing news of {self._hand.lane.account.name}")
+        """Hear and store, for as long as the platform tells anything; what stops either is raised."""
+        working = [asyncio.create_task(self._hear()), asyncio.create_task(self._store())]
         try:
-            await self._hear()
+            done, _ = await asyncio.wait(working, return_when=asyncio.FIRST_COMPLETED)
+            for task in done:
+                task.result()
         finally:
-            storing.cancel()
-            await asyncio.wait([storing])
+            for task in working:
+                task.cancel()
+            await asyncio.wait(working)
             self.since.clear()
 
     async def _hear(self) -> None:
@@ -80,6 +83,8 @@ class GuildLive:
                 hint = await lane.hint()
             except NotOurs:  # no beat just now; when it is back, so are the hints
                 await self._clock.sleep(_AGAIN)
+            except (SignedOut, Banned):
+                raise
             except PlatformError as problem:
                 log.debug("hints.ended", account=lane.account.name, problem=str(problem))
                 return
@@ -112,14 +117,20 @@ class GuildLive:
         return True
 
     async def _take_news(self, connection: Connection, hints: Sequence[Hint]) -> None:
-        """Store news, and then what they prove: all between where the stream began and the newest of them."""
+        """Store news, and then what they prove: all between where the stream began and the newest of them.
+
+        Of a channel that is not mirrored nothing is stored, so from then on nothing is proven of it either.
+        """
         newest: dict[Place, int] = {}
         places = await self._places(connection, hints)
         for hint in hints:
-            if hint.news is not None and hint.channel in places:
-                place = places[hint.channel]
-                await take_in(connection, place, hint.news, self._hand.lane.account.id, Tally())
-                newest[place] = max([newest.get(place, 0), *(message.id for message in hint.news.posted)])
+            if hint.news is None or hint.channel is None:
+                continue
+            if (place := places.get(hint.channel)) is None:
+                self.since.pop(hint.channel, None)
+                continue
+            await take_in(connection, place, hint.news, self._hand.lane.account.id, Tally())
+            newest[place] = max([newest.get(place, 0), *(message.id for message in hint.news.posted)])
         await self._cover(connection, newest)
 
     async def _take_heads(self, connection: Connection, hints: Sequence[Hint]) -> None:

@@ -98,7 +98,7 @@ class GuildRounds:
                 served.desk.hint(None)
                 await self._fulfil(served, served.desk.take())
             while True:
-                await self._next(served)
+                await self._next(served, beside[0])
                 if not served.desk.is_asked:
                     await self._clock.sleep(self._times.soon)
                 await self._fulfil(served, served.desk.take())
@@ -117,14 +117,25 @@ class GuildRounds:
         self._connected.set()
         return Served(hand, desk, GuildLive(hand, desk, self._clock), since, asyncio.Event())
 
-    async def _next(self, served: Served) -> None:
-        """Wait for a wish, or for the time of the next cycle; while the platform tells everything that is later."""
+    async def _next(self, served: Served, following: asyncio.Task[None]) -> None:
+        """Wait for a wish, or for the time of the next cycle; while the platform tells everything that is later.
+
+        What stops the live news stops everything.
+        """
         pause = self._times.pause(live=served.hand.lane.told() is not None)
+        wishing = asyncio.create_task(served.desk.left())
+        waiting: set[asyncio.Task[None]] = {wishing} if following.done() else {wishing, following}
+        if pause is not None:
+            waiting.add(asyncio.create_task(self._clock.sleep(pause)))
         try:
-            async with asyncio.timeout(None if pause is None else pause.total_seconds()):
-                await served.desk.left()
-        except TimeoutError:
-            served.desk.hint(None)
+            await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+            if following.done():
+                following.result()
+            if not wishing.done():
+                served.desk.hint(None)
+        finally:
+            for task in waiting - {following}:
+                task.cancel()
 
     async def _fulfil(self, served: Served, wish: Wish) -> None:
         """One cycle; whoever asked hears how it went. A failure goes on to whoever serves the account."""

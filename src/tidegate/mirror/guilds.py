@@ -63,6 +63,8 @@ async def run_guild_cycle(
         report.reconcile_calls = done.calls
         report.troubles += [f"{one.place.title}: {one.error}" for one in done.channels if one.error]
     report.seconds = clock.ticks() - began
+    if not (report.whole or read):
+        return report  # a hint of a channel of which nothing is missing
     await lane.write_ledger()
     async with database.transaction() as connection:
         await accounts.fence(connection, lane.claim())

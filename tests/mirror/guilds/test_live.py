@@ -276,3 +276,23 @@ async def test_h45_a_second_ready_begins_nothing_twice(
         assert calls[PAGES] <= 1
     [row] = await mirror.rows("SELECT count(*) AS stored, count(DISTINCT (channel, id)) AS single FROM messages")
     assert row["stored"] == row["single"] == 303
+
+
+async def test_what_was_not_mirrored_for_a_while_is_not_taken_for_complete(
+    mirror: GuildMirror, world: World, guild: Guild
+) -> None:
+    """Law 4: a channel that was disabled while people talked has a gap there, and that is read later."""
+    [made] = channels_of(world, guild, [5])
+    await mirror.connect(live=True)
+    async with mirror.working() as rounds:
+
+        async def complete() -> bool:
+            return await mirror.equals_truth(made) and await mirror.covered(made) == [(0, made.head)]
+
+        await until(complete)
+        await mirror.rows("UPDATE channels SET enabled = false RETURNING 1")
+        talk(world, made, 3, "unheard")
+        await rounds.desk(mirror.account.id).ask(None)
+        await mirror.rows("UPDATE channels SET enabled = true RETURNING 1")
+        talk(world, made, 2, "heard")
+        await until(complete)
