@@ -13,15 +13,25 @@ from tidegate.loopback.telegram.channels import Channel
 from tidegate.mirror.backfill import backfill
 from tidegate.mirror.history import HistoryHabits
 from tidegate.mirror.reconcile import Reconciled, reconcile, reconcile_due
+from tidegate.rules.backfilling import Depth
 
 PAGES = "messages.getHistory"
 
 
 async def complete(mirror: Mirror, *sizes: int) -> list[Channel]:
-    """Channels whose history is all there."""
+    """Channels whose history is all there, and was last compared before that can be told."""
     made = await mirrored(mirror, *sizes)
     await backfill(hand(mirror), HistoryHabits(), await found(mirror, *made))
+    await mirror.rows("UPDATE channels SET verified_at = NULL RETURNING 1")
     return made
+
+
+async def test_what_a_backfill_read_anyway_is_compared(mirror: Mirror) -> None:
+    """Pages that were fetched anyway count: nobody asks for the newest messages once more right after a first fetch."""
+    made = await mirrored(mirror, 30, 250, 150)
+    await backfill(hand(mirror), HistoryHabits(target=100), await found(mirror, *made), wanted=Depth(100))
+    compared = {one.place.title: one.verified_at is not None for one in await found(mirror, *made)}
+    assert compared == {"Talk 0": True, "Talk 1": False, "Talk 2": False}
 
 
 async def texts(mirror: Mirror, channel: Channel) -> dict[int, str]:

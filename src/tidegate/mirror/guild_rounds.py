@@ -122,19 +122,20 @@ class GuildRounds:
 
         What stops the live news stops everything.
         """
+        if following.done():
+            following.result()
         pause = self._times.pause(live=served.hand.lane.told() is not None)
         wishing = asyncio.create_task(served.desk.left())
-        waiting: set[asyncio.Task[None]] = {wishing} if following.done() else {wishing, following}
-        if pause is not None:
-            waiting.add(asyncio.create_task(self._clock.sleep(pause)))
+        own = [wishing] if pause is None else [wishing, asyncio.create_task(self._clock.sleep(pause))]
         try:
-            await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+            others = [] if following.done() else [following]
+            await asyncio.wait([*own, *others], return_when=asyncio.FIRST_COMPLETED)
             if following.done():
                 following.result()
-            if not wishing.done():
+            if own[-1].done() and not wishing.done():
                 served.desk.hint(None)
         finally:
-            for task in waiting - {following}:
+            for task in own:
                 task.cancel()
 
     async def _fulfil(self, served: Served, wish: Wish) -> None:

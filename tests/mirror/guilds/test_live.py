@@ -268,7 +268,7 @@ async def test_h45_a_second_ready_begins_nothing_twice(
                 discord.gateway.invalidate(resumable=False)
 
                 async def connected_again(known: int = known) -> bool:
-                    return len(world.record.connections) > known
+                    return len(world.record.connections) > known and mirror.lane.told() is not None
 
                 await until(connected_again)
             talk(world, made[0], 3, "after")
