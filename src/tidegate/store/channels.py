@@ -22,7 +22,11 @@ _OFFSETS = 0x7467_6F66  # "tgof": one command at a time gives out offsets
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """A channel as the store knows it. *key* is our number of it, *number* the platform's."""
+    """A channel as the store knows it. *key* is our number of it, *number* the platform's.
+
+    *parent* is the number of a thread's channel. A *remark* is what the operator should know, such as that private
+    threads may not be listed.
+    """
 
     key: int
     platform: Platform
@@ -37,13 +41,16 @@ class Kept:
     by_topic: bool
     destination: int | None
     state: str
+    kind: str = "channel"
+    parent: ChannelId | None = None
+    remark: str = ""
     reader_name: str | None = None
     seen_by: int = 0
 
 
 _KEPT = """
     SELECT c.id AS key, c.platform, c.number, c.title, c.forum, c.protected, c.reader, c.enabled, c.in_full, c.hashed,
-        c.by_topic, c.destination, c.state, a.name AS reader_name,
+        c.by_topic, c.destination, c.state, c.kind, c.parent, c.remark, a.name AS reader_name,
         (SELECT count(*) FROM sights s WHERE s.channel = c.id) AS seen_by
     FROM channels c LEFT JOIN accounts a ON a.id = c.reader
 """

@@ -13,6 +13,7 @@ from tidegate.loopback.discord.history import Made
 from tidegate.loopback.discord.places import Guild
 from tidegate.loopback.discord.world import BEGINS
 from tidegate.mirror.backfill import backfill
+from tidegate.mirror.guilds import look_around
 from tidegate.rules.backfilling import Depth, TurnBudget
 
 
@@ -27,6 +28,27 @@ async def test_h14_the_target_keeps_whole_pages(mirror: GuildMirror, world: Worl
     numbers = sorted(message.id for message in made.history)
     assert calls[PAGES] == 2
     assert await mirror.covered(made) == [(numbers[150], numbers[-1])]
+
+
+async def test_h15_a_date_bounds_a_walk_and_a_later_one_goes_on(
+    mirror: GuildMirror, world: World, guild: Guild
+) -> None:
+    """H-15: two pages reach back 150 days; it is not complete, and without the bound only the rest is read."""
+    [made] = channels_of(world, guild, [0])
+    people = tuple(world.people)
+    made.history.made = Made.until(BEGINS, 300, timedelta(days=1), low=5, title="old", authors=people)
+    made.head = made.history.made.id_at(299)
+    await mirror.connect()
+    await look_around(mirror.hand)
+    since = Depth(since=BEGINS - timedelta(days=150))
+    async with mirror.counted() as calls:
+        for _ in range(2):
+            await backfill(mirror.hand, COUNTING.history, [await mirror.history(made)], wanted=since)
+    assert calls[PAGES] == 2
+    assert not (await mirror.history(made)).known.coverage.reached_start
+    async with mirror.counted() as calls:
+        await backfill(mirror.hand, COUNTING.history, [await mirror.history(made)], wanted=Depth())
+    assert (calls[PAGES], len(await mirror.stored(made))) == (2, 300)
 
 
 @pytest.mark.parametrize("slices", [1, 8])
