@@ -19,7 +19,7 @@ from tidegate.app import House, run_worker
 from tidegate.clock import SystemClock
 from tidegate.engine.asking import ask_owner
 from tidegate.loopback.telegram import TelegramServer, World
-from tidegate.mirroring import trade_of
+from tidegate.mirroring import sign_out, trade_of
 from tidegate.platforms.telegram import sign_in, telegram_opener
 from tidegate.settings import Settings
 from tidegate.store import accounts, channels, commands
@@ -39,17 +39,19 @@ class Office:
     home: Path
     account: Account
 
-    @asynccontextmanager
-    async def worker(self, name: str, every: timedelta | None) -> AsyncIterator[None]:
-        settings = Settings(
+    def settings(self, name: str) -> Settings:
+        return Settings(
             home=self.home,
             database_url=SecretStr(self.address.url),
             worker_name=name,
             telegram_reads_per_second=1_000.0,
             time_out=timedelta(seconds=3),
         )
+
+    @asynccontextmanager
+    async def worker(self, name: str, every: timedelta | None) -> AsyncIterator[None]:
         database, stop = await Database.open(self.address), asyncio.Event()
-        house = House(settings, database)
+        house = House(self.settings(name), database)
         trade = await trade_of(house, every=every)
         opener = telegram_opener(None, SystemClock(), find_loopback=finding(self.telegram))
         trade = replace(trade, openers={Platform.TELEGRAM: opener})
@@ -130,3 +132,21 @@ async def test_a_command_for_one_channel_is_asked_by_hand(office: Office, world:
         await office.ask("cycle")
         report = await office.ask("cycle", channel="News")
     assert (report["verdicts"], report["cycle"], report["whole"]) == ({"asked": 1}, 1, False)
+
+
+async def test_the_worker_that_serves_an_account_signs_it_out(office: Office, world: World) -> None:  # noqa: F811
+    """One call, on the ledger; Telegram knows the sign-in no more."""
+    house = House(office.settings("person"), office.database)
+    async with office.worker("anna", None):
+        assert await sign_out(house, office.account) is None
+    assert world.record.by_method()["auth.logOut"] == 1
+    assert {one.account for one in world.sign_ins.values()} == {0}
+    [row] = await office.database.pool.fetch("SELECT kind, outcome FROM calls WHERE method = 'auth.logOut'")
+    assert (row["kind"], row["outcome"]) == ("work", "ok")
+
+
+async def test_a_sign_out_that_telegram_does_not_answer_says_so_in_time(office: Office) -> None:
+    """Nobody serves the account, and its Telegram is away: whoever asks gets a sentence and is free to go on."""
+    house = House(office.settings("person"), office.database)
+    why = await sign_out(house, office.account, within=timedelta(seconds=2))
+    assert why == "Telegram did not answer within 2 s."

@@ -43,6 +43,9 @@ from tidegate.words import Account, AccountId, AccountState, Platform
 
 MIRRORED = (Platform.TELEGRAM, Platform.DISCORD)
 
+SIGNED_OUT_WITHIN = timedelta(seconds=15)
+"""How long the removal of an account waits for its platform; a person waits for it, and it happens anyway."""
+
 ANSWERED_WITHIN = timedelta(hours=12)
 """How long a command waits for its cycle: a flood wait can be long, and Ctrl-C ends the waiting."""
 
@@ -126,6 +129,11 @@ async def trade_of(house: House, *, others: Trade | None = None, every: timedelt
             return {"channels": await sync_guilds(Hand(lane, house.database, None, habits.limits, habits.retries))}
         return {"channels": await sync_channels(lane, house.database)}
 
+    async def sign_out(serving: Serving, _: dict[str, Any]) -> None:
+        lane = await rounds_of(serving).lane(serving.account.id)
+        await lane.sign_out()
+        await lane.write_ledger()
+
     openers = {
         **(others.openers if others else {}),
         Platform.TELEGRAM: telegram_opening(house.settings, clock),
@@ -134,7 +142,7 @@ async def trade_of(house: House, *, others: Trade | None = None, every: timedelt
     about_histories = history_handlers(
         house.database, habits, lambda serving: rounds_of(serving).lane(serving.account.id)
     )
-    return Trade(openers, work, {"cycle": cycle, "sync": sync, **about_histories})
+    return Trade(openers, work, {"cycle": cycle, "sync": sync, "sign_out": sign_out, **about_histories})
 
 
 def guild_times(settings: Settings, *, by_itself: bool) -> GuildTimes:
@@ -175,6 +183,18 @@ async def ask_account(house: House, account: Account, kind: str, args: dict[str,
         asking.cancel()
         watching.cancel()
         await asyncio.wait({asking, watching, serving})
+
+
+async def sign_out(house: House, account: Account, *, within: timedelta = SIGNED_OUT_WITHIN) -> str | None:
+    """End an account's sign-in at its platform; a sentence says why that could not be done in time."""
+    try:
+        async with asyncio.timeout(within.total_seconds()):
+            await ask_account(house, account, "sign_out", {})
+    except TimeoutError:
+        return f"{account.platform.value.title()} did not answer within {within.total_seconds():.0f} s."
+    except TidegateError as problem:
+        return str(problem)
+    return None
 
 
 async def _serve_if_nobody_does(house: House, account: AccountId, stop: asyncio.Event) -> None:

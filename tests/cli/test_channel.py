@@ -96,6 +96,28 @@ async def test_the_first_day_of_a_mirror(home: Path, control: str) -> None:
     assert ask(f"{control}/unknown") == []
 
 
+async def test_an_account_is_signed_out_when_it_is_removed(home: Path, control: str) -> None:
+    """Where Telegram can be asked; else the sentence says where the session may still be listed."""
+    await add_account(home, control)
+    removed = tidegate("account", "remove", "reader", "--yes", home=home)
+    assert (removed.returncode, "removed and signed out at Telegram" in removed.stderr) == (0, True), removed.stderr
+    assert ask(f"{control}/calls?by=method")["auth.logOut"] == 1
+    assert {row["method"]: row["count"] for row in told(home, "calls")}["auth.logOut"] == 1
+
+    await add_account(home, control)
+    do(control, "/faults", {"platform": "telegram", "method": "auth.logOut", "kind": "error", "code": "400 NOT_NOW"})
+    refused = tidegate("account", "remove", "reader", "--yes", home=home)
+    assert refused.returncode == 0
+    for words in ("could not be signed out", "NOT_NOW", "Settings > Devices"):
+        assert words in refused.stderr
+
+    await add_account(home, control)
+    kept = tidegate("account", "remove", "reader", "--yes", "--keep-session", home=home)
+    assert (kept.returncode, "Settings > Devices" in kept.stderr) == (0, True)
+    assert ask(f"{control}/calls?by=method")["auth.logOut"] == 2
+    assert accounts(home) == []
+
+
 async def test_a_worker_cycles_by_itself_and_on_command(home: Path, control: str) -> None:
     """A cycle at the start and when asked, live news in between; the command shows the owner's own report."""
     await add_account(home, control)

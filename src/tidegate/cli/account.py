@@ -23,6 +23,7 @@ app = typer.Typer(help="Signed-in identities, and which worker serves them.", no
 Name = Annotated[str, typer.Argument(help="The account's name.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 HEARD_WITHIN = timedelta(seconds=10)
+_DEVICES = "Telegram lists it under Settings > Devices, where it can be ended"
 
 
 @app.command()
@@ -163,21 +164,45 @@ async def _tell_owner(house: House, found: Listed) -> bool:
 
 
 @app.command()
-def remove(name: Name, *, yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False) -> None:
-    """Forget an account and its sign-in. What was mirrored stays."""
+def remove(
+    name: Name,
+    *,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    keep_session: Annotated[
+        bool, typer.Option("--keep-session", help="Do not sign a Telegram account out at Telegram.")
+    ] = False,
+) -> None:
+    """Sign an account out where its platform has sessions, and forget it. What was mirrored stays."""
     if not yes:
         typer.confirm(f'Forget account "{name}" and its sign-in?', abort=True)
-    shell.run(_remove(name))
+    shell.run(_remove(name, keep_session=keep_session))
 
 
-async def _remove(name: str) -> None:
+async def _remove(name: str, *, keep_session: bool) -> None:
     from tidegate.store import accounts, commands
 
-    async with shell.house() as house, house.database.transaction() as connection:
-        found = await accounts.find(connection, name)
-        await accounts.remove(connection, found.account.id, name)
-        await commands.wake(connection)
-    shell.say(f'Account "{name}" is removed.')
+    async with shell.house() as house:
+        async with house.database.connection() as connection:
+            account = (await accounts.find(connection, name)).account
+        how = await _sign_out(house, account, keep_session=keep_session)
+        async with house.database.transaction() as connection:
+            await accounts.remove(connection, account.id, name)
+            await commands.wake(connection)
+    shell.say(f'Account "{name}" is removed{how}')
+
+
+async def _sign_out(house: House, account: Account, *, keep_session: bool) -> str:
+    """End the session at Telegram where that can be done; returns the end of the sentence that tells of it."""
+    from tidegate.mirroring import sign_out
+
+    if account.platform is not Platform.TELEGRAM:
+        return "."
+    if keep_session:
+        return f", and its session left as it is: {_DEVICES}."
+    why = await sign_out(house, account)
+    if why is None:
+        return " and signed out at Telegram."
+    return f", but it could not be signed out: {why} Its session may still be there: {_DEVICES}."
 
 
 def _row(listed: Listed, paces: Mapping[AccountId, Shown]) -> dict[str, Any]:

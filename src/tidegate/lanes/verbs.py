@@ -38,6 +38,7 @@ from tidegate.port import (
     SendKey,
     Sends,
     SendsFiles,
+    SignsOut,
     TooLong,
     Topic,
     TopicId,
@@ -63,6 +64,7 @@ class Verbs:
         self._gates = client if isinstance(client, Gates) else None
         self._reads = client if isinstance(client, Reads) else None
         self._lists = client if isinstance(client, Lists) else None
+        self._signs_out = client if isinstance(client, SignsOut) else None
         self._forums = client if isinstance(client, Forums) else None
         self._differs = client if isinstance(client, Differs) else None
         self._searches = client if isinstance(client, Searches) else None
@@ -83,6 +85,11 @@ class Verbs:
         """Who the account is on its platform."""
         client = self._able(self._lists, "say who it is")
         return await self._read("me", None, cycle, client.me)
+
+    async def sign_out(self) -> None:
+        """End the account's sign-in at its platform; no call is possible afterwards."""
+        client = self._able(self._signs_out, "be signed out from here")
+        await self._read("sign_out", None, None, client.sign_out)
 
     async def heads(self, channels: Sequence[ChannelId], *, cycle: int | None = None) -> Mapping[ChannelId, Head]:
         """For many channels at once: the newest message and the platform's counter of changes.

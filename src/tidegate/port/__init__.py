@@ -32,6 +32,7 @@ from tidegate.port.abilities import (
     Searches,
     Sends,
     SendsFiles,
+    SignsOut,
     Tells,
     Vault,
 )
@@ -130,6 +131,7 @@ __all__ = [
     "SendKey",
     "Sends",
     "SendsFiles",
+    "SignsOut",
     "Stream",
     "Tells",
     "TooLong",

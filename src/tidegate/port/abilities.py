@@ -89,6 +89,13 @@ class Lists(Protocol):
 
 
 @runtime_checkable
+class SignsOut(Protocol):
+    """Can end the account's sign-in at the platform, after which nothing more can be asked with it."""
+
+    async def sign_out(self) -> None: ...
+
+
+@runtime_checkable
 class Forums(Protocol):
     """Has channels with topics: can list them, and tell of up to 100 known ones at once."""
 

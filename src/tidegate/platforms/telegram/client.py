@@ -45,6 +45,7 @@ PAGE = 100
 _METHODS = {
     "channels": "messages.getDialogs",
     "me": "users.getUsers",
+    "sign_out": "auth.logOut",
     "heads": "messages.getPeerDialogs",
     "topics": "messages.getForumTopics",
     "topics_by_id": "messages.getForumTopicsByID",
@@ -111,6 +112,9 @@ class TelegramAccount:
     async def me(self) -> Me:
         found = await self._wire.ask(functions.users.GetUsersRequest([types.InputUserSelf()]))
         return translate.me_of(found[0])
+
+    async def sign_out(self) -> None:
+        await self._wire.ask(functions.auth.LogOutRequest())
 
     async def heads(self, channels: Sequence[ChannelId]) -> Mapping[ChannelId, Head]:
         """A channel this account was never told of cannot be asked for, and so is missing from the answer."""
