@@ -96,6 +96,23 @@ async def test_the_first_day_of_a_mirror(home: Path, control: str) -> None:
     assert ask(f"{control}/unknown") == []
 
 
+async def test_a_topic_nobody_knows_is_refused_once_topics_were_listed(home: Path, control: str) -> None:
+    """Law 12: before a first listing it is taken on trust, checked by the first cycle and then shown as gone."""
+    await add_account(home, control)
+    told(home, "channel", "sync", "reader")
+    trusted = tidegate("channel", "enable", "Dragon Hoard", "--topic", "1", "--topic", "99999", home=home)
+    assert (trusted.returncode, "the first cycle checks 99999" in trusted.stderr) == (0, True), trusted.stderr
+    told(home, "cycle", "reader")
+    topics = {topic["topic"]: topic["gone"] for topic in told(home, "channel", "show", "Dragon Hoard")["topics"]}
+    assert (topics[1], topics[99999]) == (False, True)
+    refused = tidegate("channel", "enable", "Dragon Hoard", "--topic", "88888", home=home)
+    assert refused.returncode == 2
+    for words in ("no topic 88888", "tidegate channel show", "tidegate channel sync"):
+        assert words in refused.stderr
+    listed = [topic for topic in topics if topic not in (1, 99999)]
+    assert tidegate("channel", "enable", "Dragon Hoard", "--topic", str(listed[0]), home=home).returncode == 0
+
+
 async def test_an_account_is_signed_out_when_it_is_removed(home: Path, control: str) -> None:
     """Where Telegram can be asked; else the sentence says where the session may still be listed."""
     await add_account(home, control)

@@ -10,6 +10,7 @@ from tests.mirror.conftest import Mirror
 from tidegate.loopback.faults import Fault, FaultKind
 from tidegate.loopback.telegram import World
 from tidegate.loopback.telegram.channels import Channel
+from tidegate.mirror.foreseeing import foresee
 from tidegate.rules.scanning import Verdict
 
 
@@ -52,6 +53,20 @@ async def test_a_message_without_a_header_is_in_general(mirror: Mirror, forum: C
     await mirror.cycle()
     [row] = await mirror.rows("SELECT topic FROM archives")
     assert row["topic"] == 1
+
+
+async def test_a_followed_topic_that_never_was_is_gone_after_the_first_cycle(mirror: Mirror, forum: Channel) -> None:
+    """Enabled before the forum's topics were listed: the platform's own word ends it, within what was planned."""
+    dragons = sorted(forum.topics)[1]
+    await mirror.enable(forum, dragons, 9_999)
+    async with mirror.database.connection() as connection:
+        plan = await foresee(connection, mirror.account, mirror.habits)
+    report = await mirror.cycle()
+    assert plan.calls.at_least <= sum(report.calls.values()) <= plan.calls.at_most
+    assert report.calls["messages.getForumTopicsByID"] == 1
+    assert report.troubles == []
+    assert (await mirror.place(forum, 9_999))["gone_at"] is not None
+    assert (await mirror.place(forum, dragons))["gone_at"] is None
 
 
 async def test_a_deleted_topic_is_gone_with_its_failures(mirror: Mirror, forum: Channel) -> None:

@@ -170,7 +170,7 @@ def _spans(covered: dict[Content, Coverage], *, head: int | None) -> dict[str, l
 def enable(
     channel: Named,
     topic: Annotated[
-        list[int] | None, typer.Option(metavar="N", help="Follow this topic on its own; may be given often.")
+        list[int] | None, typer.Option(metavar="N", min=1, help="Follow this topic on its own; may be given often.")
     ] = None,
     *,
     full: Annotated[bool, typer.Option("--full", help="Mirror all messages, not archives alone.")] = False,
@@ -187,8 +187,7 @@ async def _enable(named: str, topics: list[int], destination: str | None, *, ful
 
     async with shell.house() as house, house.database.transaction() as connection:
         kept = await channels.find(connection, named)
-        if topics and not kept.forum:
-            raise BadInput(f'"{kept.title}" is no forum, so it has no topics; leave --topic out.')
+        unchecked = await _check_topics(connection, kept, topics) if topics else ""
         target = None if destination is None else (await channels.find(connection, destination)).key
         if target == kept.key:
             raise BadInput("A channel cannot be its own destination; name another one.")
@@ -197,7 +196,27 @@ async def _enable(named: str, topics: list[int], destination: str | None, *, ful
         await channels.enable(connection, kept, Wishes(tuple(topics), full, hashed, target))
     what = f"{len(topics)} topics of " if topics else ""
     unseen = "" if kept.seen_by else " No account sees it at the moment: tidegate channel sync ACCOUNT."
-    shell.say(f'The next cycle mirrors {what}"{kept.title}".{unseen}')
+    shell.say(f'The next cycle mirrors {what}"{kept.title}".{unchecked}{unseen}')
+
+
+async def _check_topics(connection: Connection, kept: Kept, topics: list[int]) -> str:
+    """Refuse topics that cannot be there; a sentence where nobody knows yet, since this command asks no platform."""
+    from tidegate.store import channels
+
+    if not kept.forum:
+        raise BadInput(f'"{kept.title}" is no forum, so it has no topics; leave --topic out.')
+    unknown = ", ".join(map(str, await channels.unknown_topics(connection, kept.key, topics)))
+    if not unknown:
+        return ""
+    if await channels.topics_were_listed(connection, kept.key):
+        raise BadInput(
+            f'"{kept.title}" has no topic {unknown} that Tidegate knows of. See its topics with: tidegate channel show '
+            f"{kept.number}; one that is new is known after: tidegate channel sync ACCOUNT."
+        )
+    return (
+        f" Its topics were never listed: the first cycle checks {unknown}, and what is not there is shown as gone in "
+        "tidegate channel show."
+    )
 
 
 @app.command()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import structlog
 
@@ -55,37 +55,44 @@ async def sync_topics(
     """List every topic of a forum, page by page to the empty one; returns how many there are.
 
     The list moves while it is read, so a topic that comes twice is taken once. One we know and that is not in it is
-    asked for by its number, unless calls are counted: only the platform's own word says that it is gone. After *most*
-    calls it is let be: the topics left over are known when somebody writes in them.
+    asked for by its number: only the platform's own word says that it is gone. After *most* calls it is let be: the
+    topics left over are known when somebody writes in them.
     """
     seen: dict[int, Topic] = {}
     cursor: Cursor | None = None
+    followed: set[Cursor] = set()
     for _ in itertools.count() if most is None else range(most):
         page = await lane.topics(forum.number, cursor, cycle=cycle)
         seen |= {topic.id: topic for topic in page.topics}
         async with database.transaction() as connection:
             await accounts.fence(connection, lane.claim())
             await places.name_topics(connection, forum.key, page.topics)
-        if page.next is None:
+        if page.next is None or page.next in followed:  # a list that goes round has shown all that it will
             break
         cursor = page.next
+        followed.add(cursor)
     else:
         return sum(not topic.gone for topic in seen.values())
-    if most is None:
-        await _ask_for_missing(lane, database, forum, seen, cycle)
+    left = None if most is None else most - len(followed) - 1
+    missing = (await _missing(database, forum, seen))[: None if left is None else left * IDS_A_CALL]
+    await _ask_for(lane, database, forum, missing, cycle)
     async with database.transaction() as connection:
         await accounts.fence(connection, lane.claim())
         await channels.note_topics_listed(connection, forum.key)
     return sum(not topic.gone for topic in seen.values())
 
 
-async def _ask_for_missing(
-    lane: Lane, database: Database, forum: Kept | Place, seen: Mapping[int, Topic], cycle: int | None
-) -> None:
+async def _missing(database: Database, forum: Kept | Place, seen: Mapping[int, Topic]) -> list[TopicId]:
+    """Topics we know that a list left out."""
     async with database.connection() as connection:
         known = await places.shown(connection, forum.key)
     missing = [TopicId(row["topic"]) for row in known if row["topic"] > 1 and row["gone_at"] is None]
-    missing = [number for number in missing if number not in seen]
+    return [number for number in missing if number not in seen]
+
+
+async def _ask_for(
+    lane: Lane, database: Database, forum: Kept | Place, missing: Sequence[TopicId], cycle: int | None
+) -> None:
     for start in range(0, len(missing), IDS_A_CALL):
         told = await lane.topics_by_id(forum.number, missing[start : start + IDS_A_CALL], cycle=cycle)
         async with database.transaction() as connection:

@@ -190,6 +190,25 @@ async def note_topics_listed(connection: Connection, key: int) -> None:
     await connection.execute("UPDATE channels SET topics_listed_at = clock_now() WHERE id = $1", key)
 
 
+async def topics_were_listed(connection: Connection, key: int) -> bool:
+    """Whether all topics of a forum have been listed at some time."""
+    listed: bool = await connection.fetchval("SELECT topics_listed_at IS NOT NULL FROM channels WHERE id = $1", key)
+    return listed
+
+
+async def unknown_topics(connection: Connection, key: int, topics: Collection[int]) -> list[int]:
+    """Those of *topics* that neither a listing nor a message has told of; General is in every forum."""
+    rows = await connection.fetch(
+        """
+        SELECT DISTINCT t FROM unnest($2::bigint[]) AS t
+        WHERE t > 1 AND NOT EXISTS (SELECT FROM places p WHERE p.channel = $1 AND p.topic = t)
+        ORDER BY t
+        """,
+        key, list(topics),
+    )  # fmt: skip
+    return [row["t"] for row in rows]
+
+
 async def enable(connection: Connection, kept: Kept, wishes: Wishes) -> None:
     """Mirror a channel from the next cycle on, as *wishes* say; topics that are not named are no longer selected."""
     await connection.execute(
