@@ -145,7 +145,7 @@ async def _place(
     connection: Connection, place: Place, new: Sequence[Message], reader: AccountId, now: datetime
 ) -> tuple[int, int]:
     """Put the archive files of new messages into sets; how many files that were, and how many sets they opened."""
-    offered = [one for message in new for one in _offered(message, now)]
+    offered = [one for message in new for one in _offered(message, now)] if place.keep_archives else []
     if not offered:
         return 0, 0
     known = await archives.same_names(connection, place.key, list({one.name for one in offered}))

@@ -172,6 +172,7 @@ def _history(row: asyncpg.Record) -> History:
         turn_offset=row["turn_offset"],
         lacks_history=True,
         memory=ScanMemory(newest_seen=row["newest_seen"]),
+        keep_archives=row["platform"] == Platform.TELEGRAM,
     )
     known = Known(
         coverage=coverage_of(row["spans"]),

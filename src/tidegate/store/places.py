@@ -28,7 +28,8 @@ _MEMORY = (
 class Place:
     """A channel (topic 0) or a selected topic of one, and what is remembered of it. *key* is our number of it.
 
-    It *lacks_history* when it is mirrored in full and not all of its messages are covered yet.
+    It *lacks_history* when it is mirrored in full and not all of its messages are covered yet. Where it does not
+    *keep_archives*, files are kept with their messages alone.
     """
 
     key: int
@@ -41,6 +42,7 @@ class Place:
     turn_offset: int
     lacks_history: bool
     memory: ScanMemory
+    keep_archives: bool = True
 
     @property
     def number(self) -> ChannelId:
