@@ -138,6 +138,7 @@ async def test_the_worker_that_serves_an_account_signs_it_out(office: Office, wo
     """One call, on the ledger; Telegram knows the sign-in no more."""
     house = House(office.settings("person"), office.database)
     async with office.worker("anna", None):
+        await office.ask("cycle")  # answered by anna, so she serves the account
         assert await sign_out(house, office.account) is None
     assert world.record.by_method()["auth.logOut"] == 1
     assert {one.account for one in world.sign_ins.values()} == {0}
