@@ -17,7 +17,7 @@ import pytest
 from tests.cli.program import TIDEGATE, environment, tidegate
 from tests.servers import free_port
 
-PATIENCE = 30
+PATIENCE = 90
 
 
 @asynccontextmanager
@@ -55,7 +55,7 @@ def accounts(home: Path) -> list[dict[str, Any]]:
 
 
 def ask(url: str) -> Any:
-    with urllib.request.urlopen(url, timeout=10) as answer:
+    with urllib.request.urlopen(url, timeout=60) as answer:
         return json.load(answer)
 
 

@@ -29,7 +29,7 @@ def do(control: str, call: str, body: dict[str, Any]) -> Any:
     """Somebody else changes the world."""
     data = json.dumps(body).encode()
     request = urllib.request.Request(control + call, data=data, headers={"content-type": "application/json"})
-    with urllib.request.urlopen(request, timeout=10) as answer:
+    with urllib.request.urlopen(request, timeout=60) as answer:
         return json.load(answer)
 
 
@@ -52,8 +52,11 @@ async def add_account(home: Path, control: str, name: str = "reader") -> None:
             return False
         return True
 
-    await until(is_sent)
-    process.stdin.write(f"{found}\n".encode())
+    try:
+        await until(is_sent)
+        process.stdin.write(f"{found}\n".encode())
+    except TimeoutError:
+        process.kill()
     async with asyncio.timeout(PATIENCE):
         _, said = await process.communicate()
     assert process.returncode == 0, said.decode()

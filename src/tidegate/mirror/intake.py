@@ -148,7 +148,7 @@ async def _place(
     offered = [one for message in new for one in _offered(message, now)] if place.keep_archives else []
     if not offered:
         return 0, 0
-    known = await archives.same_names(connection, place.key, list({one.name for one in offered}))
+    known = await archives.same_names(connection, place.key, list(dict.fromkeys(one.name for one in offered)))
     before = {name: list(sets) for name, sets in known.items()}
     for one in offered:
         known[one.name] = _with_part(known[one.name], one)
