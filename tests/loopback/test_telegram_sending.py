@@ -160,3 +160,32 @@ class TestPlace:
         second.add_event_handler(hear, events.NewMessage())
         await first(functions.messages.SendMessageRequest(peer(telegram, channel), "hello", random_id=1))
         assert await asyncio.wait_for(heard.get(), 5) == "hello"
+
+
+class TestKept:
+    async def test_a_kept_file_is_one_upload_and_belongs_to_its_account(
+        self, client: TelegramClient, connect: Connects, telegram: TelegramServer
+    ) -> None:
+        """D-27, D-29: kept by uploadMedia it can be posted again and again, by the account that uploaded it alone."""
+        other = telegram.world.add_account("+1000002")
+        destination = telegram.world.add_channel("Destination")
+        file = await client.upload_file(b"x" * 3000, file_name="poster.jpg")
+        told = await client(
+            functions.messages.UploadMediaRequest(types.InputPeerSelf(), types.InputMediaUploadedPhoto(file))
+        )
+        photo = types.InputPhoto(told.photo.id, told.photo.access_hash, told.photo.file_reference)
+        for number in (1, 2):
+            await client(
+                functions.messages.SendMediaRequest(
+                    peer(telegram, destination), types.InputMediaPhoto(photo), "", random_id=number
+                )
+            )
+        assert [(one.name, one.bytes) for one in telegram.world.record.uploads] == [("poster.jpg", 3000)]
+        stranger = await connect("+1000002")
+        with pytest.raises(errors.FileIdInvalidError):
+            await stranger(
+                functions.messages.SendMediaRequest(
+                    peer(telegram, destination, other.id), types.InputMediaPhoto(photo), "", random_id=3
+                )
+            )
+        assert len(telegram.world.record.sends) == 2

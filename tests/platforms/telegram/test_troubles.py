@@ -9,7 +9,7 @@ import pytest
 from telethon import errors
 
 from tidegate.errors import AskedToWait, Banned, ChannelGone, OutcomeUnknown, PlatformError, Refused, SignedOut
-from tidegate.platforms.telegram.troubles import AlreadySent, HeldElsewhere, trouble
+from tidegate.platforms.telegram.troubles import AlreadySent, HeldElsewhere, MediaGone, trouble
 from tidegate.port import HandleExpired, MayNotPost, UploadLost
 from tidegate.words import Scope, ScopeKind
 
@@ -58,6 +58,8 @@ def test_s44_a_flood_names_its_pause_and_what_waits(name: str, seconds: int, sco
         (400, "FILE_REFERENCE_EXPIRED", HandleExpired),
         (400, "FILE_REFERENCE_0_EXPIRED", HandleExpired),
         (400, "FILE_PART_7_MISSING", UploadLost),
+        (400, "MEDIA_EMPTY", MediaGone),
+        (400, "FILE_ID_INVALID", MediaGone),
         (500, "RANDOM_ID_DUPLICATE", AlreadySent),
         (303, "FILE_MIGRATE_4", HeldElsewhere),
         (400, "CHAT_FORWARDS_RESTRICTED", Refused),

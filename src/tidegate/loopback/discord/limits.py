@@ -40,6 +40,7 @@ class Limits:
     routes: dict[str, tuple[int, float]] = field(default_factory=dict)
     global_per_s: int = 50
     invalid: int = 10_000  # answers of 401, 403 and 429 in ten minutes; above it everything is refused
+    file_bytes: int = 10 << 20  # of one file that comes with a message
     nonce_s: float = 180.0  # how long a nonce is remembered
     resume_s: float = 180.0  # how long a gateway session waits to be resumed
     heartbeat_ms: int = 41_250

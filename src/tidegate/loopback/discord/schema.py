@@ -113,6 +113,7 @@ class LimitsSpec(_Strict):
     routes: dict[str, tuple[int, float]] | None = None
     global_per_s: Annotated[int, Field(ge=1)] | None = None
     invalid: Annotated[int, Field(ge=1)] | None = None
+    file_bytes: Annotated[int, Field(gt=0)] | None = None
     nonce_s: Annotated[float, Field(ge=0)] | None = None
     resume_s: Annotated[float, Field(ge=0)] | None = None
     heartbeat_ms: Annotated[int, Field(ge=10)] | None = None

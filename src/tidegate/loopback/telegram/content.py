@@ -41,6 +41,7 @@ class File:
     pieces: dict[int, bytes] = field(default_factory=dict)
     centre: int = HOME
     home: int = 0  # the channel it was first posted in
+    registered: bool = False  # uploaded to be posted again and again, so no channel it is in protects it
     generation: int = 0  # of its references: each step makes the earlier ones expire
     smaller: dict[str, bytes] = field(default_factory=dict)
 

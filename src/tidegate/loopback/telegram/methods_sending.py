@@ -1,4 +1,4 @@
-"""Sending: text, uploaded files, copies of files the platform has already, and forwards; each random id counts once."""
+"""Sending: text, files uploaded, kept or copied, and forwards; each random id counts once."""
 
 from __future__ import annotations
 
@@ -37,6 +37,15 @@ def send_media(request: Request) -> Answer:
     file = _file(request, query.media)
     message = _post(request, channel, topic, query.message, file)
     return _sent(request, channel, [(query.random_id, message)])
+
+
+def upload_media(request: Request) -> Answer:
+    """Make a file of uploaded parts that can be posted from now on, in any channel and as often as wanted."""
+    if not isinstance(request.query.peer, types.InputPeerSelf):
+        request.channel(request.query.peer)
+    file = _file(request, request.query.media)
+    file.registered = True
+    return shapes.media(request.world, file, request.world.clock.now(), request.account)
 
 
 def forward_messages(request: Request) -> Answer:
@@ -90,7 +99,7 @@ def _file(request: Request, media: Any) -> File:
         raise Refusal(400, "MEDIA_INVALID")
     file = known_file(request, media.id)
     home = request.world.channels.get(file.home)
-    if home and home.protected:
+    if home and home.protected and not file.registered:
         raise Refusal(400, "CHAT_FORWARDS_RESTRICTED")
     return file
 
@@ -127,5 +136,6 @@ def _sent(request: Request, channel: Channel, sent: list[tuple[int, Message]]) -
 METHODS: dict[str, Method] = {
     "messages.sendMessage": send_message,
     "messages.sendMedia": send_media,
+    "messages.uploadMedia": upload_media,
     "messages.forwardMessages": forward_messages,
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from datetime import datetime
 from hashlib import sha256
 
 from telethon.tl import TLObject, types
@@ -132,7 +133,7 @@ def message_shape(world: World, channel: Channel, message: Message, viewer: Acco
         noforwards=channel.protected,
         from_id=sender,
         reply_to=_reply_header(message),
-        media=_media(world, message, viewer) if message.file else None,
+        media=media(world, message.file, message.date, viewer) if message.file else None,
         edit_date=message.edited_at,
         grouped_id=message.album or None,
     )
@@ -155,7 +156,7 @@ def reference(world: World, file: File, viewer: Account) -> bytes:
     return sha256(f"{world.seed}/{viewer.id}/{file.id}/{file.generation}".encode()).digest()[:20]
 
 
-def document(world: World, file: File, message: Message, viewer: Account) -> types.Document:
+def document(world: World, file: File, date: datetime, viewer: Account) -> types.Document:
     attributes: list[TLObject] = [types.DocumentAttributeFilename(file.name)]
     if file.kind is FileKind.VIDEO:
         attributes.append(types.DocumentAttributeVideo(duration=1.0, w=16, h=16))
@@ -166,7 +167,7 @@ def document(world: World, file: File, message: Message, viewer: Account) -> typ
         file.id,
         access,
         reference(world, file, viewer),
-        message.date,
+        date,
         file.mime,
         file.size,
         file.centre,
@@ -174,17 +175,16 @@ def document(world: World, file: File, message: Message, viewer: Account) -> typ
     )
 
 
-def _media(world: World, message: Message, viewer: Account) -> TLObject:
-    file = message.file
-    assert file is not None
+def media(world: World, file: File, date: datetime, viewer: Account) -> TLObject:
+    """A file as a message shows it, or as it is told to whoever uploaded it."""
     if file.kind is not FileKind.PHOTO:
         video = True if file.kind is FileKind.VIDEO else None
-        return types.MessageMediaDocument(document=document(world, file, message, viewer), video=video)
+        return types.MessageMediaDocument(document=document(world, file, date, viewer), video=video)
     access = world.token("file", viewer.id, file.id)
     largest = types.PhotoSize("y", 160, 160, file.size)
     sizes = [*(types.PhotoSize(letter, 16, 16, len(one)) for letter, one in file.smaller.items()), largest]
     return types.MessageMediaPhoto(
-        photo=types.Photo(file.id, access, reference(world, file, viewer), message.date, sizes, file.centre)
+        photo=types.Photo(file.id, access, reference(world, file, viewer), date, sizes, file.centre)
     )
 
 

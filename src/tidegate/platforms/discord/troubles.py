@@ -36,6 +36,7 @@ NOT_A_BOT = (
 
 _MISSING_ACCESS = 50001
 _UNKNOWN_CHANNEL, _UNKNOWN_GUILD = 10003, 10004
+_TOO_LARGE = 40005
 
 _SIGNED_OUT, _SHARDS_NEEDED, _INTENTS = 4004, 4011, (4013, 4014)
 
@@ -78,6 +79,8 @@ def _refused(answer: Answer, method: str) -> PlatformError:
         return ChannelDeleted("This channel was deleted on Discord.")
     if answer.code in (_MISSING_ACCESS, _UNKNOWN_GUILD):
         return ChannelGone(f"The account can no longer see this on Discord: {answer.words}.")
+    if answer.code == _TOO_LARGE:
+        return Refused("The file is larger than Discord takes there: 10 MiB, and more only in boosted servers.")
     return Refused(f"Discord refused {method}: {answer.words} (code {answer.code}).")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import timedelta
 from typing import Any
 
 from telethon.tl import functions, types
@@ -13,7 +14,7 @@ from tidegate.platforms.telegram.handles import is_precise, location_of
 from tidegate.platforms.telegram.looking import Look
 from tidegate.platforms.telegram.paging import DialogOffset, TopicOffset, in_batch
 from tidegate.platforms.telegram.session import VaultSession
-from tidegate.platforms.telegram.troubles import AlreadySent, HeldElsewhere
+from tidegate.platforms.telegram.troubles import AlreadySent, HeldElsewhere, MediaGone
 from tidegate.platforms.telegram.wire import Wire
 from tidegate.port import (
     CannotAsk,
@@ -24,6 +25,7 @@ from tidegate.port import (
     FileHandle,
     FileKind,
     FilePage,
+    HandleExpired,
     Head,
     Hint,
     Me,
@@ -38,7 +40,9 @@ from tidegate.port import (
     TopicPage,
     UnknownChannel,
     Upload,
+    UploadLost,
 )
+from tidegate.port.media import Media, MediaRef
 
 PAGE = 100
 
@@ -59,6 +63,8 @@ _METHODS = {
     "send": "messages.sendMessage",
     "send_file": "messages.sendMedia",
     "copy_file": "messages.sendMedia",
+    "register": "messages.uploadMedia",
+    "post": "messages.sendMedia",
 }
 _FILTERS = {
     FileKind.DOCUMENT: types.InputMessagesFilterDocument(),
@@ -69,6 +75,11 @@ _FILTERS = {
 
 class TelegramAccount:
     """One signed-in account (``port.Client`` and all abilities but buckets)."""
+
+    media_lasts: timedelta | None = None
+    """Telegram does not say how long a file that was uploaded may be posted; it tells when it no longer may."""
+    recognises_for: timedelta | None = None
+    """Telegram names no end to how long it recognises a random id."""
 
     def __init__(self, wire: Wire, session: VaultSession) -> None:
         self._wire = wire
@@ -236,6 +247,16 @@ class TelegramAccount:
         self, channel: ChannelId, handle: FileHandle, *, caption: str, topic: TopicId | None, key: SendKey
     ) -> Receipt:
         return await self._send_media(channel, posting.copied(handle), caption, topic, key)
+
+    async def register(self, upload: Upload, media: Media) -> MediaRef:
+        request = functions.messages.UploadMediaRequest(types.InputPeerSelf(), posting.to_keep(upload, media))
+        return posting.kept(await self._wire.ask(request))
+
+    async def post(self, channel: ChannelId, media: Media, ref: MediaRef, *, caption: str, key: SendKey) -> Receipt:
+        try:
+            return await self._send_media(channel, posting.postable(ref), caption, None, key)
+        except (HandleExpired, MediaGone) as lost:
+            raise UploadLost(f"Telegram no longer takes {media.name} by what it gave for it: {lost}") from lost
 
     async def _send_media(
         self, channel: ChannelId, media: Any, caption: str, topic: TopicId | None, key: SendKey

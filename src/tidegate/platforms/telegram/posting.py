@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+import struct
 from hashlib import sha256
-from typing import Any
+from typing import Any, TypeAlias
 
+from telethon.errors import TypeNotFoundError
+from telethon.extensions import BinaryReader
 from telethon.tl import functions, types
 
 from tidegate.errors import Refused
 from tidegate.platforms.telegram.handles import location_of
-from tidegate.port import GENERAL, FileHandle, MessageId, Receipt, SendKey, TopicId, Upload
+from tidegate.port import GENERAL, FileHandle, MessageId, Receipt, SendKey, TopicId, Upload, UploadLost
+from tidegate.port.media import Media, MediaKind, MediaRef
+
+Postable: TypeAlias = types.InputMediaPhoto | types.InputMediaDocument
+
+_PHOTO_TYPES = ("image/jpeg", "image/png", "image/webp")
+_LARGEST_PHOTO = 10 * 1024 * 1024
+"""Telegram shows other and larger pictures as documents."""
 
 
 def random_id(key: SendKey) -> int:
@@ -33,13 +43,54 @@ def part_of(upload: Upload, part: int, content: bytes) -> Any:
 
 def uploaded(upload: Upload) -> types.InputMediaUploadedDocument:
     """A file whose parts are handed over, to be shown as a document under its own name."""
-    file = (
-        types.InputFileBig(upload.id, upload.parts, upload.name)
-        if upload.big
-        else types.InputFile(upload.id, upload.parts, upload.name, md5_checksum="")
-    )
     name = types.DocumentAttributeFilename(upload.name)
-    return types.InputMediaUploadedDocument(file, upload.mime, [name], force_file=True)
+    return types.InputMediaUploadedDocument(_saved(upload), upload.mime, [name], force_file=True)
+
+
+def to_keep(upload: Upload, media: Media) -> types.InputMediaUploadedPhoto | types.InputMediaUploadedDocument:
+    """A file whose parts are handed over, to be kept and posted later as what it is: photo, video or document."""
+    if media.kind is MediaKind.PICTURE and media.mime in _PHOTO_TYPES and media.size <= _LARGEST_PHOTO:
+        return types.InputMediaUploadedPhoto(_saved(upload))
+    attributes: list[Any] = [types.DocumentAttributeFilename(media.name)]
+    if media.kind is MediaKind.VIDEO:  # Telegram finds out by itself how long it is and how large its picture
+        attributes.append(types.DocumentAttributeVideo(duration=0, w=0, h=0, supports_streaming=True))
+    plain = media.kind is MediaKind.DOCUMENT
+    return types.InputMediaUploadedDocument(_saved(upload), media.mime, attributes, force_file=plain or None)
+
+
+def _saved(upload: Upload) -> types.InputFile | types.InputFileBig:
+    if upload.big:
+        return types.InputFileBig(upload.id, upload.parts, upload.name)
+    return types.InputFile(upload.id, upload.parts, upload.name, md5_checksum="")
+
+
+def kept(answer: Any) -> MediaRef:
+    """What a file that Telegram keeps is posted by; it is this account's own, and Telegram may end it at any time."""
+    if isinstance(answer, types.MessageMediaPhoto) and isinstance(answer.photo, types.Photo):
+        photo = answer.photo
+        named = types.InputPhoto(photo.id, photo.access_hash, photo.file_reference)
+        return MediaRef(bytes(types.InputMediaPhoto(named)))
+    if isinstance(answer, types.MessageMediaDocument) and isinstance(answer.document, types.Document):
+        document = answer.document
+        known = types.InputDocument(document.id, document.access_hash, document.file_reference)
+        return MediaRef(bytes(types.InputMediaDocument(known)))
+    raise Refused("Telegram took the file and did not say what it is posted by.")
+
+
+def postable(ref: MediaRef) -> Postable:
+    """The kept file that *ref* stands for."""
+    try:
+        with BinaryReader(ref) as reader:
+            found = reader.tgread_object()
+    except (ValueError, BufferError, struct.error, TypeNotFoundError) as problem:
+        raise _unreadable() from problem
+    if isinstance(found, Postable):
+        return found
+    raise _unreadable()
+
+
+def _unreadable() -> UploadLost:
+    return UploadLost("What was stored of this upload is no reference to a Telegram file; it has to be uploaded anew.")
 
 
 def copied(handle: FileHandle) -> types.InputMediaDocument | types.InputMediaPhoto:

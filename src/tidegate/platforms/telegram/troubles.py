@@ -31,6 +31,10 @@ class AlreadySent(PlatformError):
     """Telegram has accepted a send with this very random id before: it is delivered."""
 
 
+class MediaGone(Refused):
+    """Telegram does not know, or no longer has, the file that a message was to be made of."""
+
+
 class HeldElsewhere(PlatformError):
     """The file is kept by another data centre; asking there will do."""
 
@@ -125,6 +129,16 @@ _TABLE: Sequence[tuple[tuple[Any, ...], Callable[[Any, str], PlatformError]]] = 
             errors.FilePartSizeChangedError,
         ),
         lambda problem, _: UploadLost(f"Telegram no longer has all parts of this file: {_said(problem)}."),
+    ),
+    (
+        (
+            errors.MediaEmptyError,
+            errors.MediaInvalidError,
+            errors.DocumentInvalidError,
+            errors.PhotoInvalidError,
+            errors.FileIdInvalidError,
+        ),
+        lambda problem, method: MediaGone(f"Telegram has no such file for {method}: {_said(problem)}."),
     ),
     (
         (
