@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
+from dataclasses import asdict
 from datetime import timedelta
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -16,7 +17,6 @@ from tidegate.words import Account, AccountId, AccountState, Platform, Standing
 if TYPE_CHECKING:
     from tidegate.app import House
     from tidegate.store.accounts import Listed
-    from tidegate.store.pace import Shown
 
 app = typer.Typer(help="Signed-in identities, and which worker serves them.", no_args_is_help=True)
 
@@ -94,11 +94,10 @@ def list_(*, json: Json = False) -> None:
 
 
 async def _list(*, as_json: bool) -> None:
-    from tidegate.store import accounts, pace
+    from tidegate.shapes.accounts import account_rows
 
     async with shell.house() as house, house.database.connection() as connection:
-        paces = await pace.shown(connection)
-        rows = [_row(one, paces) for one in await accounts.listing(connection)]
+        rows = [asdict(row) for row in await account_rows(connection)]
     if as_json:
         shell.print_json(rows)
         return
@@ -117,10 +116,10 @@ def show(name: Name, *, json: Json = False) -> None:
 
 
 async def _show(name: str, *, as_json: bool) -> None:
-    from tidegate.store import accounts, pace
+    from tidegate.shapes.accounts import account_row
 
     async with shell.house() as house, house.database.connection() as connection:
-        row = _row(await accounts.find(connection, name), await pace.shown(connection))
+        row = asdict(await account_row(connection, name))
     if as_json:
         shell.print_json(row)
     else:
@@ -203,19 +202,3 @@ async def _sign_out(house: House, account: Account, *, keep_session: bool) -> st
     if why is None:
         return " and signed out at Telegram."
     return f", but it could not be signed out: {why} Its session may still be there: {_DEVICES}."
-
-
-def _row(listed: Listed, paces: Mapping[AccountId, Shown]) -> dict[str, Any]:
-    account = listed.account
-    return {
-        "id": account.id,
-        "name": account.name,
-        "platform": account.platform.value,
-        "standing": account.standing.value,
-        "state": account.state.value,
-        "next_action": account.state.next_action.replace("NAME", account.name),
-        "served_by": listed.served_by,
-        "pace": str(paces.get(account.id, "")),
-        "paused_until": listed.paused_until.isoformat() if listed.paused_until else None,
-        "epoch": listed.epoch,
-    }

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from dataclasses import asdict
+from typing import Annotated, Literal
 
 import typer
 
 from tidegate.cli import shell
-
-if TYPE_CHECKING:
-    from tidegate.store.calls import Sum
 
 _COLUMNS = ("account", "cycle", "kind", "method", "count", "errors", "unanswered", "not sent")
 _ALWAYS = {"kind", "count", "errors"}
@@ -31,10 +29,11 @@ def show(
 
 
 async def _show(by: str | None, *, as_json: bool) -> None:
-    from tidegate.store.calls import By, sums
+    from tidegate.shapes.calls import calls_rows
+    from tidegate.store.calls import By
 
     async with shell.house() as house, house.database.pool.acquire() as connection:
-        found = [describe(one) for one in await sums(connection, None if by is None else By(by))]
+        found = [asdict(one) for one in await calls_rows(connection, None if by is None else By(by))]
     if as_json:
         shell.print_json(found)
         return
@@ -45,17 +44,3 @@ async def _show(by: str | None, *, as_json: bool) -> None:
         [[row[place] for place in shown] for row in rows],
         empty="No platform call was made yet.",
     )
-
-
-def describe(one: Sum) -> dict[str, Any]:
-    """A sum as scripts read it; what was summed over is null."""
-    return {
-        "account": one.account,
-        "cycle": one.cycle,
-        "kind": one.kind.value,
-        "method": one.method,
-        "count": one.count,
-        "errors": one.errors,
-        "unanswered": one.unanswered,
-        "not_sent": one.not_sent,
-    }

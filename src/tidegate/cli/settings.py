@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from dataclasses import asdict
+from typing import Annotated
 
 import typer
 
 from tidegate.cli import shell
-
-if TYPE_CHECKING:
-    from tidegate.sources import Loaded
-
-Shown = dict[str, str | int | float | bool | None]
 
 
 def show(json: Annotated[bool, typer.Option("--json", help="One JSON document instead of a table.")] = False) -> None:
@@ -20,28 +16,11 @@ def show(json: Annotated[bool, typer.Option("--json", help="One JSON document in
 
 
 def _show(*, as_json: bool) -> None:
-    rows = describe(shell.loaded())
+    from tidegate.shapes.settings import setting_rows
+
+    rows = setting_rows(shell.loaded())
     if as_json:
-        shell.print_json(rows)
+        shell.print_json([asdict(row) for row in rows])
     else:
-        table = [
-            (row["setting"], "" if row["value"] is None else row["value"], row["source"], row["meaning"])
-            for row in rows
-        ]
+        table = [(row.setting, "" if row.value is None else row.value, row.source, row.meaning) for row in rows]
         shell.print_table(("setting", "value", "source", "meaning"), table, empty="There are no settings.")
-
-
-def describe(loaded: Loaded) -> list[Shown]:
-    """Each setting as ``{"setting", "value", "source", "meaning"}``; of a secret only that it is set."""
-    from tidegate.settings import Settings
-    from tidegate.sources import shown
-
-    return [
-        {
-            "setting": name,
-            "value": shown(getattr(loaded.settings, name)),
-            "source": loaded.sources[name],
-            "meaning": field.description,
-        }
-        for name, field in Settings.model_fields.items()
-    ]

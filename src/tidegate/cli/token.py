@@ -21,7 +21,9 @@ Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 @app.command()
 def add(
     name: Name,
-    scope: Annotated[list[str] | None, typer.Option(help="What it is good for: read (search and context).")] = None,
+    scope: Annotated[
+        list[str] | None, typer.Option(help="What it is good for: read, steer or admin; can be repeated.")
+    ] = None,
     channel: Annotated[
         list[str] | None, typer.Option(help="The only channel it may read: title or number; can be repeated.")
     ] = None,

@@ -8,7 +8,7 @@ from tidegate.cli import shell
 
 
 def web() -> None:
-    """Serve the web floor alone: /health and /metrics."""
+    """Serve the web floor alone: /health, /metrics and the API."""
     shell.run(_web)
 
 
@@ -17,11 +17,12 @@ async def _web() -> None:
     from tidegate.lag import watch
     from tidegate.web import listen, make_app, serve_web
 
-    settings = shell.settings()
+    loaded = shell.loaded()
+    settings = loaded.settings
     with listen(settings.web_host, settings.web_port) as listener:  # first of all: a port in use starts nothing
         async with shell.told_to_end() as end, shell.house(settings) as house, asyncio.TaskGroup() as group:
             tasks = [
-                group.create_task(serve_web(make_app(house.database), listener)),
+                group.create_task(serve_web(make_app(house.database, loaded), listener)),
                 group.create_task(watch(SystemClock())),
             ]
             host, port = listener.getsockname()[:2]

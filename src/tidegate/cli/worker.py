@@ -12,7 +12,10 @@ from tidegate.cli import shell
 if TYPE_CHECKING:
     from socket import socket
 
+    from fastapi import FastAPI
+
     from tidegate.app import House
+    from tidegate.sources import Loaded
 
 
 def worker() -> None:
@@ -28,34 +31,37 @@ def serve() -> None:
 async def _worker() -> None:
     from tidegate.web import listen
 
-    settings = shell.settings()
+    loaded = shell.loaded()
+    settings = loaded.settings
     async with AsyncExitStack() as stack:
         listener = None
         if settings.worker_port is not None:
             listener = stack.enter_context(listen(settings.web_host, settings.worker_port))
         house = await stack.enter_async_context(shell.house(settings))
-        await _serve_accounts(house, listener, f"Worker {settings.worker_name} serves accounts")
+        await _serve_accounts(house, loaded, listener, f"Worker {settings.worker_name} serves accounts")
 
 
 async def _serve() -> None:
     from tidegate.store.folder import only_serve_in
     from tidegate.web import listen
 
-    settings = shell.settings()
+    loaded = shell.loaded()
+    settings = loaded.settings
     async with AsyncExitStack() as stack:
         stack.enter_context(only_serve_in(settings.home))
         listener = stack.enter_context(listen(settings.web_host, settings.web_port))
         house = await stack.enter_async_context(shell.house(settings))
-        await _serve_accounts(house, listener, "Tidegate serves accounts")
+        await _serve_accounts(house, loaded, listener, "Tidegate serves accounts")
 
 
-async def _serve_accounts(house: House, listener: socket | None, greeting: str) -> None:
+async def _serve_accounts(house: House, loaded: Loaded, listener: socket | None, greeting: str) -> None:
     """Work until told to end, with health and metrics on *listener* meanwhile."""
     from tidegate.app import run_worker
     from tidegate.loopback.work import look_now_and_then, openers
     from tidegate.mirroring import Trade, trade_of
+    from tidegate.web import make_app
 
-    async with shell.told_to_end() as end, _web(house, listener, end):
+    async with shell.told_to_end() as end, _web(make_app(house.database, loaded), listener, end):
         where = (
             "{}, and answers on http://{}:{}".format(greeting, *listener.getsockname()[:2]) if listener else greeting
         )
@@ -66,14 +72,14 @@ async def _serve_accounts(house: House, listener: socket | None, greeting: str) 
 
 
 @asynccontextmanager
-async def _web(house: House, listener: socket | None, end: asyncio.Event) -> AsyncIterator[None]:
+async def _web(app: FastAPI, listener: socket | None, end: asyncio.Event) -> AsyncIterator[None]:
     """The web floor beside the work; should it fail, the work ends in order and the failure is told."""
-    from tidegate.web import make_app, serve_web
+    from tidegate.web import serve_web
 
     if listener is None:
         yield
         return
-    web = asyncio.create_task(serve_web(make_app(house.database), listener))
+    web = asyncio.create_task(serve_web(app, listener))
     web.add_done_callback(lambda _: end.set())
     try:
         yield

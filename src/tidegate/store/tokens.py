@@ -23,7 +23,9 @@ _MARK = "tidegate_"
 class TokenScope(StrEnum):
     """What a token is good for."""
 
-    READ = "read"  # search and context
+    READ = "read"  # all that is stored
+    STEER = "steer"  # accounts paused, channels enabled, cycles asked for, failures tried again
+    ADMIN = "admin"  # settings and tokens
 
 
 @dataclass(frozen=True, slots=True)

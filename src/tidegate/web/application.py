@@ -9,6 +9,7 @@ from fastapi.responses import JSONResponse, Response
 from prometheus_client import CONTENT_TYPE_LATEST, REGISTRY, CollectorRegistry, generate_latest
 
 from tidegate import __version__
+from tidegate.sources import Loaded, load
 from tidegate.store.database import Database
 from tidegate.store.feed import measure_lag
 from tidegate.web.api import api
@@ -17,11 +18,12 @@ from tidegate.web.pool import PoolUse
 from tidegate.web.problems import explain
 
 
-def make_app(database: Database) -> FastAPI:
-    """The application over one open database; it keeps no state of its own."""
+def make_app(database: Database, loaded: Loaded | None = None) -> FastAPI:
+    """The application over one open database, set as *loaded* says; it keeps no state of its own."""
     app = FastAPI(title="Tidegate", version=__version__, docs_url=None, redoc_url=None, openapi_url=None)
     explain(app)
     app.state.database = database
+    app.state.loaded = loaded or load({})
     app.include_router(api)
     of_this_app = CollectorRegistry()
     of_this_app.register(PoolUse(database.pool))

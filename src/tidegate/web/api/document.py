@@ -1,0 +1,47 @@
+"""All addresses of the API, and the OpenAPI document that describes them."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+from fastapi import APIRouter
+from fastapi.openapi.utils import get_openapi
+from fastapi.responses import JSONResponse, Response
+
+from tidegate import __version__
+from tidegate.web.api.accounts import accounts
+from tidegate.web.api.operations import operations
+from tidegate.web.api.reading import reading
+from tidegate.web.api.tokens import own_tokens
+
+_PROBLEM = {
+    "title": "Problem",
+    "description": "A refusal as RFC 9457 has it; its detail is a sentence for a person.",
+    "type": "object",
+    "required": ["type", "title", "status", "detail"],
+    "properties": {
+        "type": {"type": "string"},
+        "title": {"type": "string"},
+        "status": {"type": "integer"},
+        "detail": {"type": "string"},
+    },
+}
+
+api = APIRouter(prefix="/api")
+for part in (accounts, reading, operations, own_tokens):
+    api.include_router(part)
+
+
+@api.get("/openapi.json", include_in_schema=False)
+async def describe() -> Response:
+    """The document itself, for which no token is needed: it tells of the program and of nobody's data."""
+    return JSONResponse(document())
+
+
+@cache
+def document() -> dict[str, Any]:
+    """Every address with everything it may answer."""
+    made = get_openapi(title="Tidegate", version=__version__, summary=__doc__, routes=api.routes)
+    made.setdefault("components", {}).setdefault("schemas", {})["Problem"] = _PROBLEM
+    return made
