@@ -122,7 +122,9 @@ class TestTokens:
         self, client: httpx.AsyncClient, wanted: dict[str, object], status: int, sentence: str
     ) -> None:
         """Law 12: what was wrong, and where; nothing is made."""
-        assert sentence in refused(await client.post("/api/tokens", content=json.dumps(wanted)), status)
+        as_json = {"content-type": "application/json"}
+        answer = await client.post("/api/tokens", content=json.dumps(wanted), headers=as_json)
+        assert sentence in refused(answer, status)
         assert len((await client.get("/api/tokens")).json()) == 1
 
 
