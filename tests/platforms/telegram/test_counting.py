@@ -29,7 +29,9 @@ from tidegate.port import (
     UnknownChannel,
     Upload,
     UploadId,
+    UploadLost,
 )
+from tidegate.port.media import Media, MediaKind
 from tidegate.rules.pacing import Allowance
 from tidegate.store import accounts
 from tidegate.store.calls import Ledger, sums
@@ -139,6 +141,15 @@ async def test_the_ledger_equals_the_platforms_count_method_by_method(town: Town
         for part in range(upload.parts):
             await lane.save_part(upload, part, b"x" * min(upload.part_size, upload.size - part * upload.part_size))
         await town.after(60, lane.send_file(models, upload, key=SendKey(upload.name)))
+    poster = Media(b"p", "poster.jpg", "image/jpeg", 9, MediaKind.PICTURE)
+    await lane.save_part(Upload(UploadId(3), "poster.jpg", 9), 0, b"x" * 9)
+    ref = await lane.register(Upload(UploadId(3), "poster.jpg", 9), poster)
+    await town.after(60, lane.post(models, poster, ref, key=SendKey("poster")))
+    world.faults.add(Fault(FaultKind.EXPIRED_REFERENCE, "messages.sendMedia"))
+    lost = asyncio.ensure_future(lane.post(models, poster, ref, key=SendKey("poster again")))
+    await town.clock.advance(timedelta(seconds=60))
+    with pytest.raises(UploadLost):
+        await lost
     await town.after(60, lane.copy_file(models, file.handle, key=SendKey("copy")))
     await town.after(60, lane.send(models, "hello", key=SendKey("text")))
     await town.after(60, lane.send(models, "hello", key=SendKey("text")))
@@ -162,7 +173,7 @@ _VERBS = {
     "messages.getDialogs", "users.getUsers", "messages.getPeerDialogs", "messages.getForumTopics",
     "messages.getForumTopicsByID", "messages.getHistory", "updates.getChannelDifference", "messages.search",
     "channels.getMessages", "upload.getFile", "upload.saveFilePart", "upload.saveBigFilePart", "messages.sendMedia",
-    "messages.sendMessage",
+    "messages.sendMessage", "messages.uploadMedia",
 }  # fmt: skip
 
 
