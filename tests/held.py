@@ -2,43 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager
 from datetime import UTC, datetime
 
-import asyncpg
-
 from tidegate.clock import HeldClock
+from tidegate.loopback import held
 from tidegate.store.database import Database
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
-
-@asynccontextmanager
-async def holding(database: Database, start: datetime = NOON) -> AsyncIterator[HeldClock]:
-    """A held clock that the database's ``clock_now()`` follows and that stands still while a statement is running."""
-    clock = HeldClock(start)
-    session = await asyncpg.connect(database.address.direct)
-    try:
-        await session.execute(
-            f"""
-            CREATE TABLE held_clock AS SELECT '{start.isoformat()}'::timestamptz AS now;
-            CREATE OR REPLACE FUNCTION clock_now() RETURNS timestamptz LANGUAGE sql VOLATILE
-            AS 'SELECT now FROM held_clock';
-            """
-        )
-
-        async def follow(now: datetime) -> None:
-            await session.execute("UPDATE held_clock SET now = $1", now)
-
-        clock.on_jump(follow)
-        clock.busy_when(lambda: in_use(database) > 0)
-        yield clock
-    finally:
-        await session.close()
+in_use = held.in_use
 
 
-def in_use(database: Database) -> int:
-    """How many of the pool's connections are taken, those that are just connecting included."""
-    pool = database.pool
-    return len(pool._holders) - pool._queue.qsize()
+def holding(database: Database, start: datetime = NOON) -> AbstractAsyncContextManager[HeldClock]:
+    """A held clock that the database follows, from noon on where nothing else is said."""
+    return held.holding(database, start)
