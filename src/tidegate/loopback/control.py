@@ -19,15 +19,14 @@ from tidegate.errors import BadInput
 from tidegate.loopback.counting import CountingPlatform
 from tidegate.loopback.discord import DiscordServer
 from tidegate.loopback.discord import changing as discord_changing
-from tidegate.loopback.discord import record as discord_record
 from tidegate.loopback.discord.control import discord_control, names
 from tidegate.loopback.discord.making import make_world as make_discord
 from tidegate.loopback.discord.schema import FaultSpec as DiscordFaultSpec
+from tidegate.loopback.record import as_json
 from tidegate.loopback.telegram import TelegramServer
 from tidegate.loopback.telegram import changing as telegram_changing
 from tidegate.loopback.telegram.control import telegram_control
 from tidegate.loopback.telegram.making import make_world as make_telegram
-from tidegate.loopback.telegram.record import as_json, sessions_as_json
 from tidegate.loopback.telegram.schema import FaultSpec as TelegramFaultSpec
 from tidegate.loopback.worlds import WorldSpec, what_is_wrong
 
@@ -74,7 +73,7 @@ def _record(platform: CountingPlatform, telegram: TelegramServer, discord: Disco
             counted = Counter(call.method for call in platform.record.calls)
             return counted + records[0].by_method() + records[1].by_method()
         held = [{"platform": "counting", **asdict(call)} for call in platform.record.calls]
-        return held + as_json(records[0].calls) + discord_record.as_json(records[1].calls)
+        return held + as_json("telegram", records[0].calls) + as_json("discord", records[1].calls)
 
     @router.delete("/calls")
     async def forget() -> dict[str, bool]:
@@ -85,17 +84,18 @@ def _record(platform: CountingPlatform, telegram: TelegramServer, discord: Disco
     @router.get("/sends")
     async def sends() -> Any:
         counted = [{"platform": "counting", **asdict(sent)} for sent in platform.record.sends]
-        return counted + as_json(telegram.world.record.sends) + discord_record.as_json(discord.world.record.sends)
+        held = as_json("telegram", telegram.world.record.sends) + as_json("discord", discord.world.record.sends)
+        return counted + held
 
     @router.get("/uploads")
     async def uploads() -> Any:
-        return as_json(telegram.world.record.uploads) + discord_record.as_json(discord.world.record.uploads)
+        return as_json("telegram", telegram.world.record.uploads) + as_json("discord", discord.world.record.uploads)
 
     @router.get("/sessions")
     async def sessions() -> Any:
         counted = [{"platform": "counting", **asdict(session)} for session in platform.record.sessions]
-        connected = discord_record.as_json(discord.world.record.connections)
-        return counted + sessions_as_json(telegram.world.record.sessions) + connected
+        connected = as_json("discord", discord.world.record.connections)
+        return counted + as_json("telegram", telegram.world.record.sessions) + connected
 
     @router.get("/unknown")
     async def unknown() -> list[str]:

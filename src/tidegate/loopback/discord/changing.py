@@ -16,9 +16,10 @@ from tidegate.loopback.discord.news import News
 from tidegate.loopback.discord.permissions import Permission
 from tidegate.loopback.discord.places import Bot, Channel, ChannelKind, Guild, Member
 from tidegate.loopback.discord.reactions import add_reaction, clear_reactions, remove_reaction
-from tidegate.loopback.discord.schema import ChangeSpec, DeleteSpec, EditSpec, FaultSpec, FileSpec, Name, PostSpec
+from tidegate.loopback.discord.schema import ChangeSpec, DeleteSpec, EditSpec, FaultSpec, FileSpec, PostSpec
 from tidegate.loopback.discord.world import World
 from tidegate.loopback.faults import Fault, FaultKind
+from tidegate.loopback.spec import Name
 
 FAULTS = frozenset(FaultKind) - {
     FaultKind.TOO_LONG,

@@ -21,8 +21,9 @@ from tidegate.loopback.discord.news import News
 from tidegate.loopback.discord.permissions import Permission
 from tidegate.loopback.discord.places import Channel
 from tidegate.loopback.discord.reactions import add_reaction, remove_reaction
-from tidegate.loopback.discord.record import Sent, Upload
+from tidegate.loopback.discord.record import Sent
 from tidegate.loopback.discord.snowflakes import moment_of
+from tidegate.loopback.record import Upload
 
 _LONGEST, _LONGEST_NONCE = 2000, 25
 _BULK_REACHES = timedelta(days=14)

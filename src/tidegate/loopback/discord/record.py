@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+
+from tidegate.loopback.record import Upload
 
 
 @dataclass(slots=True)
@@ -36,17 +36,6 @@ class Sent:
     part: str
 
 
-@dataclass(frozen=True, slots=True)
-class Upload:
-    """One file that came with a message."""
-
-    at: datetime
-    account: str
-    name: str
-    bytes: int
-    sha256: str
-
-
 @dataclass(slots=True)
 class Connected:
     """One gateway connection; two of one account at a time are two owners, or a hand-over."""
@@ -71,12 +60,3 @@ class Record:
 
     def by_method(self, account: str = "") -> Counter[str]:
         return Counter(call.method for call in self.calls if account in ("", call.account))
-
-
-def as_json(entries: Sequence[Call | Sent | Upload | Connected]) -> list[dict[str, Any]]:
-    """Entries as the control address shows them."""
-    return [{"platform": "discord"} | {name: _shown(value) for name, value in asdict(one).items()} for one in entries]
-
-
-def _shown(value: object) -> object:
-    return value.isoformat() if isinstance(value, datetime) else value

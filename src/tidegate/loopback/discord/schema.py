@@ -5,12 +5,10 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import Base64Bytes, BaseModel, ConfigDict, Field, model_validator
+from pydantic import Base64Bytes, Field, model_validator
 
-from tidegate.loopback.faults import FaultKind
+from tidegate.loopback.spec import Count, Name, PlatformFault, Strict
 
-Name = int | str
-Count = Annotated[int, Field(ge=0, le=1_000_000)]
 Seconds = Annotated[float, Field(gt=0)]
 Intent = Literal["message_content", "guild_members", "guild_presences"]
 Kind = Literal["text", "news", "voice", "stage", "category", "forum", "media"]
@@ -32,25 +30,19 @@ Right = Literal[
 ]
 
 
-class _Strict(BaseModel):
-    """A misspelt field is refused: silence about it would make a test pass for the wrong reason."""
-
-    model_config = ConfigDict(extra="forbid")
-
-
-class BotSpec(_Strict):
+class BotSpec(Strict):
     """An account; *intents* are the privileged ones a person has switched on for it."""
 
     name: str = "Tidebot"
     intents: list[Intent] = ["message_content", "guild_members", "guild_presences"]
 
 
-class RoleSpec(_Strict):
+class RoleSpec(Strict):
     name: str
     permissions: list[Right] = []
 
 
-class OverwriteSpec(_Strict):
+class OverwriteSpec(Strict):
     """What a channel changes for a role or for one bot; for everyone when neither is named."""
 
     role: str | None = None
@@ -59,7 +51,7 @@ class OverwriteSpec(_Strict):
     deny: list[Right] = []
 
 
-class ThreadSpec(_Strict):
+class ThreadSpec(Strict):
     """A thread the world is made with; *joined* are the bots that are members of a private one."""
 
     name: str
@@ -72,7 +64,7 @@ class ThreadSpec(_Strict):
     every_s: Seconds = 60
 
 
-class ChannelSpec(_Strict):
+class ChannelSpec(Strict):
     """A channel; a number of *threads* makes so many with a message each."""
 
     name: str
@@ -85,7 +77,7 @@ class ChannelSpec(_Strict):
     overwrites: list[OverwriteSpec] = []
 
 
-class GuildSpec(_Strict):
+class GuildSpec(Strict):
     """A guild; a number of *channels* makes so many, with *messages* in each and *threads* spread over them."""
 
     name: str
@@ -106,7 +98,7 @@ class GuildSpec(_Strict):
         return self
 
 
-class LimitsSpec(_Strict):
+class LimitsSpec(Strict):
     """Rate limits and spans; see ``Limits``."""
 
     scale: Annotated[float, Field(ge=0)] | None = None
@@ -119,13 +111,13 @@ class LimitsSpec(_Strict):
     heartbeat_ms: Annotated[int, Field(ge=10)] | None = None
 
 
-class DiscordSpec(_Strict):
+class DiscordSpec(Strict):
     bots: list[BotSpec] = [BotSpec()]
     guilds: list[GuildSpec] = []
     limits: LimitsSpec = LimitsSpec()
 
 
-class FileSpec(_Strict):
+class FileSpec(Strict):
     """A file: exact bytes, or a size whose bytes are computed."""
 
     name: str
@@ -139,7 +131,7 @@ class FileSpec(_Strict):
         return self
 
 
-class PostSpec(_Strict):
+class PostSpec(Strict):
     """Somebody writes *count* messages, each with the files; *fields* are further ones as Discord spells them."""
 
     channel: Name
@@ -153,7 +145,7 @@ class PostSpec(_Strict):
     fields: dict[str, Any] = {}
 
 
-class EditSpec(_Strict):
+class EditSpec(Strict):
     """A new text, or *fields* alone, which leave no mark of an edit."""
 
     channel: Name
@@ -162,7 +154,7 @@ class EditSpec(_Strict):
     fields: dict[str, Any] = {}
 
 
-class DeleteSpec(_Strict):
+class DeleteSpec(Strict):
     """Several ids are one bulk deletion unless *bulk* is false."""
 
     channel: Name
@@ -170,7 +162,7 @@ class DeleteSpec(_Strict):
     bulk: bool | None = None
 
 
-class NewThreadSpec(_Strict):
+class NewThreadSpec(Strict):
     name: str
     text: str = ""
     author: str = ""
@@ -178,12 +170,12 @@ class NewThreadSpec(_Strict):
     private: bool = False
 
 
-class NewChannelSpec(_Strict):
+class NewChannelSpec(Strict):
     name: str
     kind: Kind = "text"
 
 
-class ChangeSpec(_Strict):
+class ChangeSpec(Strict):
     """The world changes; every field that is given is done, in this order."""
 
     channel: Name | None = None
@@ -218,12 +210,5 @@ class ChangeSpec(_Strict):
     limits: LimitsSpec | None = None
 
 
-class FaultSpec(_Strict):
+class FaultSpec(PlatformFault):
     platform: Literal["discord"]
-    kind: FaultKind
-    method: str = ""
-    count: Annotated[int, Field(ge=1)] = 1
-    seconds: Annotated[float, Field(ge=0)] = 0
-    code: int | str = ""
-    account: str = ""
-    channel: Name | None = None

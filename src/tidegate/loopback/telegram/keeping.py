@@ -13,9 +13,10 @@ from typing import Any
 
 from tidegate.clock import Clock
 from tidegate.loopback.keeping import Kept
+from tidegate.loopback.record import Upload
 from tidegate.loopback.telegram.channels import Action, ActionKind, Channel, Event, EventKind, Message, Topic
 from tidegate.loopback.telegram.content import File, FileKind
-from tidegate.loopback.telegram.record import Call, Record, Sent, Upload
+from tidegate.loopback.telegram.record import Call, Record, Sent
 from tidegate.loopback.telegram.server import TelegramServer
 from tidegate.loopback.telegram.world import Account, Limits, SignIn, World
 

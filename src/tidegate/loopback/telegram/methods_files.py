@@ -8,10 +8,10 @@ from typing import Any
 from telethon.tl import types
 
 from tidegate.loopback.faults import FaultKind
+from tidegate.loopback.record import Upload
 from tidegate.loopback.telegram import shapes
 from tidegate.loopback.telegram.asking import Answer, Method, Refusal, Request
 from tidegate.loopback.telegram.content import File, FileKind
-from tidegate.loopback.telegram.record import Upload
 
 _KIB, _MIB = 1 << 10, 1 << 20
 _LARGEST_PART = 512 * _KIB

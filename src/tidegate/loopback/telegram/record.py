@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+
+from tidegate.loopback.record import Upload
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,17 +43,6 @@ class Sent:
     part: str
 
 
-@dataclass(frozen=True, slots=True)
-class Upload:
-    """One file uploaded whole: all its parts were there when a message asked for it."""
-
-    at: datetime
-    account: str
-    name: str
-    bytes: int
-    sha256: str
-
-
 @dataclass(slots=True)
 class Record:
     """Everything, in the order it came."""
@@ -65,21 +55,3 @@ class Record:
 
     def by_method(self, account: str = "") -> Counter[str]:
         return Counter(call.method for call in self.calls if account in ("", call.account))
-
-
-def sessions_as_json(sessions: list[Session]) -> list[dict[str, Any]]:
-    """Connections as the control address shows them."""
-    return [
-        {
-            "platform": "telegram",
-            **asdict(session),
-            "opened_at": session.opened_at.isoformat(),
-            "closed_at": session.closed_at.isoformat() if session.closed_at else None,
-        }
-        for session in sessions
-    ]
-
-
-def as_json(entries: list[Call] | list[Sent] | list[Upload]) -> list[dict[str, Any]]:
-    """Entries as the control address shows them."""
-    return [{"platform": "telegram", **asdict(entry), "at": entry.at.isoformat()} for entry in entries]

@@ -4,36 +4,27 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Base64Bytes, BaseModel, ConfigDict, Field, model_validator
+from pydantic import Base64Bytes, Field, model_validator
 
-from tidegate.loopback.faults import FaultKind
+from tidegate.loopback.spec import Count, Name, PlatformFault, Strict
 from tidegate.loopback.telegram.content import FileKind
 
-ChannelName = int | str
-Count = Annotated[int, Field(ge=0, le=1_000_000)]
 
-
-class _Strict(BaseModel):
-    """A misspelt field is refused: silence about it would make a test pass for the wrong reason."""
-
-    model_config = ConfigDict(extra="forbid")
-
-
-class PieceSpec(_Strict):
+class PieceSpec(Strict):
     """Given bytes at their place within a sparse file."""
 
     offset: Annotated[int, Field(ge=0)]
     base64: Base64Bytes
 
 
-class EntrySpec(_Strict):
+class EntrySpec(Strict):
     """One entry of a sparse zip: its name is real, its bytes are computed."""
 
     name: str
     size: Annotated[int, Field(ge=0)]
 
 
-class FileSpec(_Strict):
+class FileSpec(Strict):
     """A file: exact bytes, a size whose bytes are computed, the entries of a sparse zip, or a drawn picture."""
 
     name: str
@@ -53,14 +44,14 @@ class FileSpec(_Strict):
         return self
 
 
-class AccountSpec(_Strict):
+class AccountSpec(Strict):
     phone: Annotated[str, Field(pattern=r"^\+?[0-9 -]{3,20}$")]
     name: str = ""
     password: str = ""
     premium: bool = False
 
 
-class TopicSpec(_Strict):
+class TopicSpec(Strict):
     title: str
     messages: Count = 0
     files: Count = 0
@@ -68,7 +59,7 @@ class TopicSpec(_Strict):
     closed: bool = False
 
 
-class ChannelSpec(_Strict):
+class ChannelSpec(Strict):
     """A channel; *files* of its messages have a file each: a small real zip, or computed bytes when a size is given."""
 
     title: str
@@ -85,31 +76,31 @@ class ChannelSpec(_Strict):
     writers: list[str] = []
 
 
-class LimitsSpec(_Strict):
+class LimitsSpec(Strict):
     parts: int | None = None
     parts_premium: int | None = None
     page: Annotated[int, Field(ge=1, le=100)] | None = None
     gate_peers: Annotated[int, Field(ge=1)] | None = None
 
 
-class TelegramSpec(_Strict):
+class TelegramSpec(Strict):
     accounts: list[AccountSpec] = [AccountSpec(phone="+10000000001", name="Ada")]
     channels: list[ChannelSpec] = []
     limits: LimitsSpec = LimitsSpec()
 
 
-class WorldSpec(_Strict):
+class WorldSpec(Strict):
     """A whole world; equal input gives an equal world."""
 
     seed: int = 0
     telegram: TelegramSpec = TelegramSpec()
 
 
-class PostSpec(_Strict):
+class PostSpec(Strict):
     """Somebody writes: *count* texts, or one message a file with the text as the caption of the first."""
 
-    channel: ChannelName
-    topic: ChannelName = 0
+    channel: Name
+    topic: Name = 0
     count: Annotated[int, Field(ge=1, le=100_000)] = 1
     text: str = ""
     files: list[FileSpec] = []
@@ -117,22 +108,22 @@ class PostSpec(_Strict):
     album: bool = False
 
 
-class EditSpec(_Strict):
-    channel: ChannelName
+class EditSpec(Strict):
+    channel: Name
     id: int
     text: str | None = None
     file: FileSpec | None = None
 
 
-class DeleteSpec(_Strict):
-    channel: ChannelName
+class DeleteSpec(Strict):
+    channel: Name
     ids: Annotated[list[int], Field(min_length=1)]
 
 
-class ChangeSpec(_Strict):
+class ChangeSpec(Strict):
     """The world changes; every field that is given is done, in this order."""
 
-    channel: ChannelName | None = None
+    channel: Name | None = None
     title: str | None = None
     forum: bool | None = None
     protected: bool | None = None
@@ -144,7 +135,7 @@ class ChangeSpec(_Strict):
     left: str | None = None
     writers: list[str] | None = None
     new_topic: str | None = None
-    topic: ChannelName | None = None
+    topic: Name | None = None
     topic_title: str | None = None
     topic_closed: bool | None = None
     topic_pinned: bool | None = None
@@ -159,12 +150,5 @@ class ChangeSpec(_Strict):
     limits: LimitsSpec | None = None
 
 
-class FaultSpec(_Strict):
+class FaultSpec(PlatformFault):
     platform: Literal["telegram"]
-    kind: FaultKind
-    method: str = ""
-    count: Annotated[int, Field(ge=1)] = 1
-    seconds: Annotated[float, Field(ge=0)] = 0
-    code: int | str = ""
-    account: str = ""
-    channel: ChannelName | None = None
