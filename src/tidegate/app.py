@@ -176,7 +176,10 @@ def _identity(settings: Settings, database: Database) -> Identity:
 async def _sweep_hourly(settings: Settings, database: Database, clock: Clock) -> None:
     """Remove what has been kept long enough; one worker at a time does it (law 14)."""
     keep = Retention(
-        calls=settings.keep_calls_for, events=settings.keep_events_for, commands=settings.keep_commands_for
+        calls=settings.keep_calls_for,
+        events=settings.keep_events_for,
+        commands=settings.keep_commands_for,
+        runs=settings.keep_runs_for,
     )
     while True:
         try:

@@ -121,6 +121,7 @@ class Settings(BaseSettings):
     keep_calls_for: KeptForCaps = setting(timedelta(days=90), "How long the ledger of platform calls is kept.")
     keep_events_for: Span = setting(timedelta(days=30), "How long the feed's events are kept.")
     keep_commands_for: Span = setting(timedelta(days=7), "How long commands that ended are kept.")
+    keep_runs_for: Span = setting(timedelta(days=90), "How long runs of reminders are kept after they ended.")
 
     max_send_per_minute: Count = setting(
         40,

@@ -11,6 +11,8 @@ AccountId = NewType("AccountId", int)
 WorkerNumber = NewType("WorkerNumber", int)
 CommandId = NewType("CommandId", int)
 CallId = NewType("CallId", int)
+ReminderId = NewType("ReminderId", int)
+RunId = NewType("RunId", int)
 
 
 class Platform(StrEnum):

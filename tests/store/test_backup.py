@@ -62,6 +62,25 @@ INSERT INTO failures (archive, channel, topic, message, reason, attempts, next_t
 SELECT id, channel, 1, 1, 'download', 1, clock_now() FROM archives;
 INSERT INTO deliveries (archive, destination, number, source_message, source_file, name, first_byte, size, way, saved)
 SELECT id, channel, 1, 1, 2, 'a.zip', 0, 10, 'upload', '{[0,1)}' FROM archives;
+INSERT INTO media (sha256, size, mime) VALUES (decode('02', 'hex'), 3, 'image/png');
+INSERT INTO media_pieces (sha256, number, content) VALUES (decode('02', 'hex'), 0, decode('89504e', 'hex'));
+INSERT INTO uploads (account, sha256, kind, reference)
+SELECT id, decode('02', 'hex'), 'picture', decode('00', 'hex') FROM accounts;
+INSERT INTO target_lists (name) VALUES ('all shops');
+INSERT INTO target_list_members (list, channel) SELECT l.id, c.id FROM target_lists l, channels c;
+INSERT INTO reminders (name, account, written, timezone, list)
+SELECT 'reminder ' || a.id, a.id, '{"name": "é"}', 'UTC', l.id FROM accounts a, target_lists l;
+INSERT INTO reminder_targets (reminder, number, named, channel)
+SELECT r.id, c.id, 'é', c.id FROM reminders r, channels c;
+INSERT INTO reminder_media (reminder, name, sha256) SELECT id, 'é.png', decode('02', 'hex') FROM reminders;
+INSERT INTO runs (reminder, name, account, start_hour, end_hour, timezone, when_window_closes, when_unknown,
+                  begun_target, state, paused_by, opens_at, closes_at)
+SELECT id, name, account, 6, 18, 'UTC', 'stop', 'hold', 'finish', 'paused', 'person', clock_now(), clock_now()
+FROM reminders;
+INSERT INTO run_targets (run, number, channel, title)
+SELECT r.id, 1, c.id, c.title FROM runs r, channels c WHERE c.number = 1;
+INSERT INTO run_parts (run, target, number, kind, text, media, file_name)
+SELECT id, 1, 1, 'picture', E'two\nlines', decode('02', 'hex'), 'é.png' FROM runs;
 INSERT INTO cycles (account, number, whole, began_at, report) SELECT id, 1, true, clock_now(), '{}' FROM accounts;
 """
 

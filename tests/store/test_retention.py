@@ -12,7 +12,16 @@ from tidegate.store.database import Connection, Database
 from tidegate.store.retention import Retention, sweep
 
 DAY = timedelta(days=1)
-KEEP = Retention(calls=90 * DAY, events=30 * DAY, commands=7 * DAY, workers=7 * DAY, waits=DAY, chats=DAY, pictures=DAY)
+KEEP = Retention(
+    calls=90 * DAY,
+    events=30 * DAY,
+    commands=7 * DAY,
+    runs=90 * DAY,
+    workers=7 * DAY,
+    waits=DAY,
+    chats=DAY,
+    pictures=DAY,
+)
 
 # One row of each kind, ended so long ago: $1 says how long.
 ROWS = {
@@ -36,6 +45,16 @@ ROWS = {
     "pictures": """
         INSERT INTO pictures (hash, mime, content, kept_at)
         SELECT int8send(count(*)), 'image/png', '', clock_now() - $1::interval FROM pictures
+        """,
+    "runs": """
+        INSERT INTO runs (name, account, start_hour, end_hour, timezone, when_window_closes, when_unknown, begun_target,
+                          state, status, counts, opens_at, closes_at, ended_at)
+        SELECT 'r', id, 6, 18, 'UTC', 'stop', 'hold', 'finish', 'ended', 'success', '{}', at, at, at
+        FROM accounts, (SELECT clock_now() - $1::interval AS at) AS t
+        """,
+    "media": """
+        INSERT INTO media (sha256, size, mime, kept_at)
+        SELECT int8send(count(*)), 1, 'image/png', clock_now() - $1::interval FROM media
         """,
     "chats": """
         INSERT INTO chat_pace (account, chat, tat)

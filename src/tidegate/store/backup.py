@@ -16,7 +16,7 @@ from pathlib import Path
 import asyncpg
 
 from tidegate.errors import BadInput, TidegateError
-from tidegate.store import pace
+from tidegate.store import pace, reminders, run_moves
 from tidegate.store.database import Address, require_supported
 from tidegate.store.folder import sync
 from tidegate.store.programs import CURRENT
@@ -87,6 +87,8 @@ async def _reset(connection: asyncpg.Connection) -> None:
     await connection.execute("UPDATE accounts SET owner = NULL, epoch = epoch + 1")
     await connection.execute("DELETE FROM workers")
     await pace.empty_all(connection)
+    await run_moves.pause_open(connection, by="restore")
+    await reminders.doubt_due(connection)
 
 
 async def _refuse_no_source(dsn: str) -> None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Protocol
 
-from tidegate.store import calls, cycles, messages, pace, previews, waits
+from tidegate.store import calls, cycles, media, messages, pace, previews, runs, waits
 from tidegate.store.database import Connection, Database
 
 _LOCK = 0x7467_6B70  # "tgkp": one sweep at a time
@@ -21,15 +21,17 @@ class Prune(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Retention:
-    """How long each kind of row outlives its use. The operator sets the first three; the others only tidy up."""
+    """How long each kind of row outlives its use. The operator sets the first four; the others only tidy up."""
 
     calls: timedelta
     events: timedelta
     commands: timedelta
+    runs: timedelta
     workers: timedelta = timedelta(days=7)
     waits: timedelta = timedelta(days=1)
     chats: timedelta = timedelta(days=1)
     pictures: timedelta = timedelta(days=1)
+    media: timedelta = timedelta(days=1)
     early_deletions: timedelta = timedelta(days=1)
 
 
@@ -55,6 +57,8 @@ def _work(keep: Retention) -> dict[str, tuple[timedelta, Prune]]:
         "events": (keep.events, prune_events),
         "cycles": (keep.events, cycles.prune),
         "commands": (keep.commands, prune_commands),
+        "runs": (keep.runs, runs.prune),
+        "media": (keep.media, media.prune),
         "workers": (keep.workers, prune_workers),
         "waits": (keep.waits, waits.prune),
         "chats": (keep.chats, pace.prune),
@@ -72,7 +76,7 @@ async def _in_batches(database: Database, prune: Prune, before: datetime) -> tup
                 return total, False
             count = await prune(connection, before, limit=_BATCH)
         total += count
-        if count < _BATCH:
+        if not count:
             return total, True
 
 

@@ -1,0 +1,89 @@
+"""Parts of which nobody knows whether they arrived: left behind by a crash, or unanswered, until somebody can tell."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from tidegate.port import ChannelId
+from tidegate.rules.delivering import PartState, WhenUnknown
+from tidegate.store.database import Connection
+from tidegate.store.run_parts import Place, place_of
+from tidegate.words import AccountId, RunId
+
+
+@dataclass(frozen=True, slots=True)
+class LeftBehind:
+    """A part that was being sent when its worker died; *claimed_ago* is the age of its oldest unanswered try."""
+
+    place: Place
+    tries: int
+    claimed_ago: timedelta
+    when_unknown: WhenUnknown
+
+
+async def left_behind(connection: Connection, account: AccountId) -> list[LeftBehind]:
+    """What an account's runs were sending when nobody served it any more."""
+    rows = await connection.fetch(
+        """
+        SELECT p.run, p.target, p.number, p.attempts, r.when_unknown,
+            clock_now() - coalesce(p.doubtful_since, p.claimed_at) AS claimed_ago
+        FROM runs r JOIN run_parts p ON p.run = r.id
+        WHERE r.account = $1 AND r.state <> 'ended' AND p.state = 'sending'
+        ORDER BY p.run, p.target, p.number
+        """,
+        account,
+    )
+    return [
+        LeftBehind(place_of(row), row["attempts"], row["claimed_ago"], WhenUnknown(row["when_unknown"])) for row in rows
+    ]
+
+
+async def arrived(
+    connection: Connection, account: AccountId, channel: ChannelId, message: str, at: datetime
+) -> RunId | None:
+    """A late word says that a message of ours has arrived: the one unknown part it can mean is sent; its run."""
+    rows = await connection.fetch(
+        """
+        SELECT p.run, p.target, p.number, p.message
+        FROM runs r
+        JOIN run_targets t ON t.run = r.id
+        JOIN channels c ON c.id = t.channel AND c.number = $2
+        JOIN run_parts p ON p.run = t.run AND p.target = t.number
+        WHERE r.account = $1 AND r.state <> 'ended' AND p.state = 'unknown' AND p.claimed_at <= $4
+          AND (p.message = $3 OR p.message IS NULL)
+          AND NOT EXISTS (SELECT FROM run_parts o WHERE o.run = p.run AND o.target = p.target AND o.message = $3
+                          AND o.number <> p.number)
+        ORDER BY p.message IS NULL, p.claimed_at
+        """,
+        account, channel, message, at,
+    )  # fmt: skip
+    if not rows or (len(rows) > 1 and rows[0]["message"] is None):
+        return None
+    place = place_of(rows[0])
+    await settle(connection, place.run, PartState.SENT, targets=[place.target], message=message)
+    return place.run
+
+
+async def settle(
+    connection: Connection,
+    run: RunId,
+    state: PartState,
+    *,
+    targets: Sequence[int] | None = None,
+    message: str | None = None,
+) -> int:
+    """Move what is unknown of a run, or of some of its *targets*, to a state that is known; returns how many parts."""
+    rows = await connection.fetch(
+        """
+        UPDATE run_parts
+        SET state = $2, message = coalesce($4, message), doubtful_since = NULL,
+            sent_at = CASE WHEN $2 = 'sent' THEN clock_now() END,
+            error = CASE WHEN $2 = 'skipped' THEN 'left out by a person' ELSE '' END
+        WHERE run = $1 AND state = 'unknown' AND ($3::integer[] IS NULL OR target = ANY($3))
+        RETURNING 1
+        """,
+        run, state.value, targets, message,
+    )  # fmt: skip
+    return len(rows)

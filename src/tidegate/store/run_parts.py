@@ -1,0 +1,234 @@
+"""The parts of a run, one message to one target each: claimed, and moved on by what became of them (law 6).
+
+Every move names the state it expects and the try it speaks of, so what an old owner writes late changes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import timedelta
+from enum import StrEnum
+
+import asyncpg
+
+from tidegate.port import ChannelId, SendKey
+from tidegate.port.media import Media, MediaKind
+from tidegate.rules.delivering import PartState
+from tidegate.rules.window import GRACE
+from tidegate.store.database import Connection
+from tidegate.words import AccountId, Claim, RunId
+
+
+class Answer(StrEnum):
+    """Whether a part may be sent now, and if not, why."""
+
+    GO = "go"
+    NOT_OPEN = "the window is not open yet"
+    CLOSED = "the window has closed"
+    STOPPED = "the run is paused or over"
+    STALE = "an earlier try is too old to be recognised by the platform"
+    TAKEN = "somebody else has it"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Which part of which target of which run."""
+
+    run: RunId
+    target: int
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One message to one target. *waits_for* is how long it must not be tried; *tries* counts its claims."""
+
+    place: Place
+    channel: ChannelId | None
+    title: str
+    text: str
+    media: Media | None
+    key: SendKey
+    state: PartState
+    tries: int
+    waits_for: timedelta
+    doubtful: bool
+
+
+async def to_deliver(connection: Connection, run: RunId) -> list[Part]:
+    """The parts of every target of a run that has one left to send, in order."""
+    rows = await connection.fetch(
+        """
+        SELECT p.*, t.title, c.number AS channel, m.size, m.mime,
+            greatest(coalesce(p.not_before - clock_now(), '0'), '0') AS waits_for
+        FROM run_parts p
+        JOIN run_targets t ON t.run = p.run AND t.number = p.target
+        LEFT JOIN channels c ON c.id = t.channel
+        LEFT JOIN media m ON m.sha256 = p.media
+        WHERE p.run = $1
+          AND EXISTS (SELECT FROM run_parts q WHERE q.run = p.run AND q.target = p.target AND q.state = 'pending')
+        ORDER BY p.target, p.number
+        """,
+        run,
+    )
+    return [_part(row) for row in rows]
+
+
+async def claim(connection: Connection, place: Place, *, recognises_for: timedelta | None) -> Answer:
+    """Move a part from pending to sending, if its run may send now by the database's clock.
+
+    Call it in the transaction that charges the pace. The run's row is locked, so a pause that has been told holds from
+    then on. *recognises_for* is how long the platform knows a repeated send by its key; None for always.
+    """
+    row = await connection.fetchrow(
+        """
+        WITH may AS (
+            SELECT r.state = 'running' AND r.cancelled_at IS NULL AS runs, r.opens_at <= clock_now() AS is_open,
+                clock_now() >= r.closes_at
+                    + CASE WHEN r.begun_target = 'finish' AND $3 > 1 THEN $4::interval ELSE '0' END AS is_shut
+            FROM runs r WHERE r.id = $1
+            FOR SHARE
+        ), stale AS (
+            SELECT FROM run_parts
+            WHERE run = $1 AND target = $2 AND number = $3 AND doubtful_since + $5::interval <= clock_now()
+        ), taken AS (
+            UPDATE run_parts p
+            SET state = 'sending', attempts = p.attempts + 1, claimed_at = clock_now(), not_before = NULL, error = ''
+            FROM may
+            WHERE p.run = $1 AND p.target = $2 AND p.number = $3 AND p.state = 'pending'
+              AND may.runs AND may.is_open AND NOT may.is_shut AND NOT EXISTS (SELECT FROM stale)
+            RETURNING true
+        )
+        SELECT may.*, EXISTS (SELECT FROM stale) AS stale, EXISTS (SELECT FROM taken) AS taken FROM may
+        """,
+        place.run, place.target, place.number, GRACE, recognises_for,
+    )  # fmt: skip
+    if row is None or not row["runs"]:
+        return Answer.STOPPED
+    if not row["is_open"]:
+        return Answer.NOT_OPEN
+    if row["is_shut"]:
+        return Answer.CLOSED
+    if row["stale"]:
+        return Answer.STALE
+    return Answer.GO if row["taken"] else Answer.TAKEN
+
+
+async def mark_sent(
+    connection: Connection, claim: Claim, place: Place, tries: int, *, latency: timedelta, message: str | None
+) -> bool:
+    """The platform has accepted a part; False when it is not this owner's to say."""
+    done = await connection.fetchval(
+        """
+        UPDATE run_parts p
+        SET state = 'sent', sent_at = clock_now(), latency = $6, message = $7, error = '', doubtful_since = NULL
+        FROM accounts a
+        WHERE p.run = $1 AND p.target = $2 AND p.number = $3 AND p.state = 'sending' AND p.attempts = $4
+          AND a.id = $5 AND a.epoch = $8
+        RETURNING true
+        """,
+        place.run, place.target, place.number, tries, claim.account, latency, message, claim.epoch,
+    )  # fmt: skip
+    return bool(done)
+
+
+async def take_back(
+    connection: Connection, claim: Claim, place: Place, tries: int, *, wait: timedelta, doubtful: bool, error: str
+) -> bool:
+    """A part is to be tried again after *wait*; *doubtful* when the try that ended may have arrived all the same."""
+    done = await connection.fetchval(
+        """
+        UPDATE run_parts p
+        SET state = 'pending', not_before = clock_now() + $6, error = $7,
+            doubtful_since = coalesce(p.doubtful_since, CASE WHEN $9 THEN p.claimed_at END)
+        FROM accounts a
+        WHERE p.run = $1 AND p.target = $2 AND p.number = $3 AND p.state = 'sending' AND p.attempts = $4
+          AND a.id = $5 AND a.epoch = $8
+        RETURNING true
+        """,
+        place.run, place.target, place.number, tries, claim.account, wait, error, claim.epoch, doubtful,
+    )  # fmt: skip
+    return bool(done)
+
+
+async def close(
+    connection: Connection,
+    claim: Claim,
+    place: Place,
+    state: PartState,
+    error: str,
+    *,
+    expected: Collection[PartState] = (PartState.SENDING,),
+) -> bool:
+    """A part failed, or nobody knows what became of it; after a failure the rest of its target is skipped."""
+    done = await connection.fetchval(
+        """
+        UPDATE run_parts p SET state = $5, error = $6, sent_at = CASE WHEN $5 = 'sent' THEN clock_now() END
+        FROM accounts a
+        WHERE p.run = $1 AND p.target = $2 AND p.number = $3 AND p.state = ANY($8) AND a.id = $4 AND a.epoch = $7
+        RETURNING true
+        """,
+        place.run, place.target, place.number, claim.account, state.value, error, claim.epoch,
+        [one.value for one in expected],
+    )  # fmt: skip
+    if done and state is PartState.FAILED:
+        await connection.execute(
+            "UPDATE run_parts SET state = 'skipped', error = 'an earlier part failed' "
+            "WHERE run = $1 AND target = $2 AND number > $3 AND state = 'pending'",
+            place.run, place.target, place.number,
+        )  # fmt: skip
+    return bool(done)
+
+
+async def skip_pending(connection: Connection, run: RunId, error: str, *, begun: bool = True) -> int:
+    """Leave out what is still to be sent, for that reason; targets that have *begun* too, or only the others."""
+    rows = await connection.fetch(
+        """
+        UPDATE run_parts p SET state = 'skipped', error = $2
+        WHERE p.run = $1 AND p.state = 'pending'
+          AND ($3 OR NOT EXISTS (SELECT FROM run_parts q
+                                 WHERE q.run = p.run AND q.target = p.target AND q.state <> 'pending'))
+        RETURNING 1
+        """,
+        run, error, begun,
+    )  # fmt: skip
+    return len(rows)
+
+
+async def fail_gone(connection: Connection, run: RunId, account: AccountId, error: str) -> int:
+    """Fail the targets of a run that its account no longer sees, before anything is sent to them."""
+    rows = await connection.fetch(
+        """
+        UPDATE run_parts p SET state = 'failed', error = $3
+        FROM run_targets t
+        WHERE p.run = $1 AND p.state = 'pending' AND t.run = p.run AND t.number = p.target
+          AND NOT EXISTS (SELECT FROM sights s WHERE s.account = $2 AND s.channel = t.channel)
+        RETURNING 1
+        """,
+        run, account, error,
+    )  # fmt: skip
+    return len(rows)
+
+
+def place_of(row: asyncpg.Record) -> Place:
+    """Where a row of parts belongs."""
+    return Place(RunId(row["run"]), row["target"], row["number"])
+
+
+def _part(row: asyncpg.Record) -> Part:
+    media = None
+    if row["media"] is not None:
+        media = Media(row["media"], row["file_name"], row["mime"], row["size"], MediaKind(row["kind"]))
+    return Part(
+        place=place_of(row),
+        channel=None if row["channel"] is None else ChannelId(row["channel"]),
+        title=row["title"],
+        text=row["text"],
+        media=media,
+        key=SendKey(row["key"]),
+        state=PartState(row["state"]),
+        tries=row["attempts"],
+        waits_for=row["waits_for"],
+        doubtful=row["doubtful_since"] is not None,
+    )

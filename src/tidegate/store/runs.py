@@ -1,0 +1,188 @@
+"""Runs: one firing of a reminder each, what state they are in, and what is next."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+import asyncpg
+
+from tidegate.errors import BadInput
+from tidegate.rules.delivering import RunState, RunStatus, TargetState, WhenUnknown
+from tidegate.rules.window import GRACE, Opening, Window, zone_named
+from tidegate.store.database import Connection
+from tidegate.words import AccountId, ReminderId, RunId
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A run as the store knows it. *counts* are its targets by state once it has ended."""
+
+    id: RunId
+    reminder: ReminderId | None
+    name: str
+    account: AccountId
+    account_name: str
+    test: bool
+    due_at: datetime | None
+    fired_at: datetime
+    window: Window
+    opening: Opening
+    resumes_next: bool
+    finishes_begun: bool
+    when_unknown: WhenUnknown
+    state: RunState
+    paused_by: str | None
+    status: RunStatus | None
+    error_summary: str
+    counts: Mapping[str, int] | None
+    uploads: int
+    began_at: datetime | None
+    paused_for: timedelta
+    cancelled_at: datetime | None
+    ended_at: datetime | None
+    now: datetime
+
+    @property
+    def is_shut(self) -> bool:
+        """Whether its window has closed, and the time after it in which begun targets may finish is over too."""
+        return self.now >= self.opening.closes + (GRACE if self.finishes_begun else timedelta())
+
+
+AT_A_TIME = 100
+"""How many old runs are removed in one go, since each may have thousands of parts."""
+
+_RUN = """
+    SELECT r.*, a.name AS account_name, clock_now() AS now
+    FROM runs r JOIN accounts a ON a.id = r.account
+"""
+
+
+async def find(connection: Connection, run: RunId, *, lock: bool = False) -> Run:
+    """The run of that number, or a sentence; *lock* keeps others from moving it."""
+    row = await connection.fetchrow(f"{_RUN} WHERE r.id = $1{' FOR UPDATE OF r' if lock else ''}", run)
+    if row is None:
+        raise BadInput(f"There is no run {run}. See them with: tidegate runs list")
+    return _run(row)
+
+
+async def listing(
+    connection: Connection, *, account: AccountId | None = None, ended: bool | None = None, limit: int = 50
+) -> list[Run]:
+    """Runs, the newest first; of one account, and only those that have *ended* or not, where that is given."""
+    rows = await connection.fetch(
+        f"""{_RUN}
+        WHERE ($1::bigint IS NULL OR r.account = $1) AND ($2::boolean IS NULL OR (r.state = 'ended') = $2)
+        ORDER BY r.id DESC
+        LIMIT $3
+        """,
+        account, ended, limit,
+    )  # fmt: skip
+    return [_run(row) for row in rows]
+
+
+async def open_of(connection: Connection, account: AccountId) -> list[Run]:
+    """An account's runs that have not ended, the oldest first."""
+    rows = await connection.fetch(f"{_RUN} WHERE r.account = $1 AND r.state <> 'ended' ORDER BY r.id", account)
+    return [_run(row) for row in rows]
+
+
+async def counts(connection: Connection, runs: Collection[RunId]) -> dict[RunId, Counter[TargetState]]:
+    """How many targets of each of these runs are in which state."""
+    rows = await connection.fetch(
+        "SELECT run, state, count(*) FROM run_target_states WHERE run = ANY($1) GROUP BY run, state", list(runs)
+    )
+    found = {run: Counter[TargetState]() for run in runs}
+    for row in rows:
+        found[RunId(row["run"])][TargetState(row["state"])] = row["count"]
+    return found
+
+
+# When what is next
+
+
+async def next_to_send(connection: Connection, account: AccountId) -> RunId | None:
+    """The oldest run of an account with a part to send now; those that wait, rest or are held are passed over."""
+    number = await connection.fetchval(
+        """
+        WITH t AS (SELECT clock_now() AS now)
+        SELECT r.id
+        FROM t, runs r
+        WHERE r.account = $1 AND r.state = 'running' AND r.cancelled_at IS NULL AND r.opens_at <= t.now
+          AND EXISTS (
+              SELECT FROM run_parts p
+              WHERE p.run = r.id AND p.state = 'pending' AND (p.not_before IS NULL OR p.not_before <= t.now)
+                AND t.now < r.closes_at
+                    + CASE WHEN r.begun_target = 'finish' AND p.number > 1 THEN $2::interval ELSE '0' END
+                AND NOT EXISTS (SELECT FROM run_parts e WHERE e.run = p.run AND e.target = p.target
+                                AND e.number < p.number AND e.state <> 'sent')
+          )
+        ORDER BY r.id
+        LIMIT 1
+        """,
+        account, GRACE,
+    )  # fmt: skip
+    return None if number is None else RunId(number)
+
+
+async def next_moment(connection: Connection, account: AccountId) -> timedelta | None:
+    """How long until something of an account's reminders or runs is due; None when nothing is foreseen."""
+    left: timedelta | None = await connection.fetchval(
+        """
+        WITH t AS (SELECT clock_now() AS now), moments AS (
+            SELECT due_at AS at FROM reminders WHERE account = $1
+            UNION ALL
+            SELECT opens_at FROM runs WHERE account = $1 AND state = 'waiting'
+            UNION ALL
+            SELECT m FROM t, runs, unnest(ARRAY[closes_at, closes_at + $2::interval]) AS m
+            WHERE account = $1 AND state = 'running' AND m > t.now
+            UNION ALL
+            SELECT p.not_before FROM runs r JOIN run_parts p ON p.run = r.id
+            WHERE r.account = $1 AND r.state = 'running' AND p.state = 'pending'
+        )
+        SELECT greatest(min(at) - (SELECT now FROM t), '0') FROM moments WHERE at IS NOT NULL
+        """,
+        account, GRACE,
+    )  # fmt: skip
+    return left
+
+
+async def prune(connection: Connection, before: datetime, *, limit: int) -> int:
+    """Remove up to *limit* runs that ended before that instant, with all they delivered."""
+    removed = await connection.fetch(
+        "DELETE FROM runs "
+        "WHERE id IN (SELECT id FROM runs WHERE state = 'ended' AND ended_at < $1 LIMIT $2) RETURNING 1",
+        before, min(limit, AT_A_TIME),
+    )  # fmt: skip
+    return len(removed)
+
+
+def _run(row: asyncpg.Record) -> Run:
+    return Run(
+        id=RunId(row["id"]),
+        reminder=None if row["reminder"] is None else ReminderId(row["reminder"]),
+        name=row["name"],
+        account=AccountId(row["account"]),
+        account_name=row["account_name"],
+        test=row["test"],
+        due_at=row["due_at"],
+        fired_at=row["fired_at"],
+        window=Window(row["start_hour"], row["end_hour"], zone_named(row["timezone"])),
+        opening=Opening(row["opens_at"], row["closes_at"]),
+        resumes_next=row["when_window_closes"] == "resume_next",
+        finishes_begun=row["begun_target"] == "finish",
+        when_unknown=WhenUnknown(row["when_unknown"]),
+        state=RunState(row["state"]),
+        paused_by=row["paused_by"],
+        status=RunStatus(row["status"]) if row["status"] else None,
+        error_summary=row["error_summary"],
+        counts=row["counts"],
+        uploads=row["uploads"],
+        began_at=row["began_at"],
+        paused_for=row["paused_for"],
+        cancelled_at=row["cancelled_at"],
+        ended_at=row["ended_at"],
+        now=row["now"],
+    )
