@@ -19,6 +19,7 @@ from tidegate.clock import SystemClock
 from tidegate.errors import BadInput, TidegateError
 from tidegate.store.database import Address
 from tidegate.store.folder import DATABASE, ROLE, Folder, sync
+from tidegate.store.memory import kept_in_memory, memory_here
 from tidegate.store.programs import CURRENT
 
 _SETTINGS = {
@@ -117,7 +118,8 @@ class Server:
     def start(self) -> None:
         """Start the server; after a crash of it, as soon as its orphaned children let go of the shared memory."""
         self.folder.forget_stale_locks(self._data)
-        settings = [*(f"{name}={value}" for name, value in _SETTINGS.items()), *self._options]
+        kept = f"shared_buffers={kept_in_memory(memory_here()) >> 10}kB"
+        settings = [*(f"{name}={value}" for name, value in _SETTINGS.items()), kept, *self._options]
         given = " ".join(f"-c {shlex.quote(setting)}" for setting in settings)
         clock = SystemClock()
         deadline = clock.ticks() + 30

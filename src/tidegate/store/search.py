@@ -136,8 +136,8 @@ async def _messages(connection: Connection, asked: Asked) -> tuple[list[Found], 
     async for window in windows.back_from(connection, asked.query.before, expected, asked.depth):
         where, values = _where(asked, window, after=3)
         # Without the fence the planner walks back through time, and a rare word takes it through every message.
-        fence = "OFFSET 0" if asked.query.row_query else ""
-        text = _MESSAGES.format(rank=_rank(asked, "n.words"), where=where, fence=fence)
+        fence = "OFFSET 0" if asked.query.row_query and not window.narrow else ""
+        text = _MESSAGES.format(rank=_rank(asked, "m.words"), where=where, fence=fence)
         rows = await connection.fetch(text, asked.depth, asked.most + 1, asked.query.text_query, *values)
         matched = rows[0]["matched"] if rows else 0
         if matched >= asked.depth:
@@ -146,16 +146,17 @@ async def _messages(connection: Connection, asked: Asked) -> tuple[list[Found], 
     return found, matched if asked.order is Order.RELEVANCE and matched >= asked.depth else None
 
 
-# The newest matches, by whichever index the planner finds right; weighed, cut, and only then read in full.
+# The newest matches, by whichever index the planner finds right; cut, and only then read in full. Each is weighed where
+# it lies, because sorting and counting rows that carry their words along takes longer than weighing a few too many.
 _MESSAGES = """
     WITH newest AS (
         SELECT * FROM (
-            SELECT m.channel, m.id, m.at, m.words FROM messages m WHERE m.deleted_at IS NULL {where} {fence}
+            SELECT m.channel, m.id, m.at, {rank} AS rank FROM messages m WHERE m.deleted_at IS NULL {where} {fence}
         ) AS matches
         ORDER BY at DESC, id DESC
         LIMIT $1
     ), best AS (
-        SELECT n.channel, n.id, n.at, {rank} AS rank, count(*) OVER () AS matched
+        SELECT n.channel, n.id, n.at, n.rank, count(*) OVER () AS matched
         FROM newest n
         ORDER BY rank DESC, n.at DESC, n.id DESC
         LIMIT $2

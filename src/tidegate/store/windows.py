@@ -18,7 +18,7 @@ _FEW = 2_000
 _COUNTED = 20_000
 """So many messages are counted along their index; beyond that the statistics tell, to one in a hundred."""
 
-_LOOK, _FIND = 2, 1
+_LOOK, _FIND = 1, 1
 """What it costs to look at a message, and to find one by the index of words, as measured."""
 
 _SPARE = 1.25
