@@ -109,6 +109,10 @@ WorkerName = Annotated[
 ]
 Home = Annotated[Path, AfterValidator(_home), Allowed("the path of a folder")]
 Secret = Annotated[SecretStr | None, Allowed("text")]
+PublicUrl = Annotated[
+    Annotated[str, Field(pattern=r"^https?://[A-Za-z0-9.\-\[\]:]+(/[A-Za-z0-9._~\-]+)*/?$")] | None,
+    Allowed("an address such as https://example.org/tidegate, or left out"),
+]
 Host = Annotated[str, Field(min_length=1), Allowed("an address to listen on, such as 127.0.0.1")]
 
 

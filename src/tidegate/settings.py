@@ -28,6 +28,7 @@ from tidegate.setting_kinds import (
     LogFormat,
     LogLevel,
     Port,
+    PublicUrl,
     Rate,
     Room,
     SafetyNet,
@@ -108,6 +109,12 @@ class Settings(BaseSettings):
 
     web_host: Host = setting("127.0.0.1", "The address the web floor listens on.")
     web_port: Port = setting(8742, "The port the web floor listens on.")
+    web_url: PublicUrl = setting(
+        None, "The address at which people reach the pages when a proxy stands before them; its path is the prefix."
+    )
+    web_session_for: Span = setting(
+        timedelta(days=30), "How long a browser stays signed in to the pages after it was last used."
+    )
     worker_port: Annotated[Port | None, Allowed("a port from 1 to 65535, or left out for none")] = setting(
         None, "The port on which a worker alone answers /health and /metrics; left out, it listens nowhere."
     )

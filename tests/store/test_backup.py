@@ -50,6 +50,10 @@ INSERT INTO attachments (channel, message, number, file, name, size, mime, kind)
 SELECT id, 1, 1, 2, 'a.zip', 10, '', 'document' FROM channels;
 UPDATE messages SET text = 'edited', words = '''edited'':1', extra = '{"é": 1}', files = '{2}';
 INSERT INTO tokens (name, hash, scopes, channels) VALUES ('bot', 'h', '{read}', '{1}');
+INSERT INTO passwords (hash) VALUES ('$argon2id$');
+INSERT INTO sign_in_links (hash, until) VALUES ('h', clock_now());
+INSERT INTO sessions (hash, until) VALUES ('h', clock_now());
+INSERT INTO sign_in_tries (client) VALUES ('127.0.0.1');
 INSERT INTO early_deletions (channel, message) SELECT id, 2 FROM channels;
 INSERT INTO coverage (channel, kind, spans) SELECT id, 'documents', '{[0,5),[7,9)}' FROM channels;
 INSERT INTO archives (channel, topic, kind, base, name, lost) SELECT id, 1, 'zip', 'a', 'a.zip', '{2,3}' FROM channels;

@@ -227,14 +227,17 @@ class TestListening:
 class TestCommand:
     @pytest.mark.parametrize("told", [signal.SIGTERM, signal.SIGINT])
     def test_it_serves_until_told_to_end(self, told: signal.Signals, tmp_path: Path, test_folder: Path) -> None:
-        """`tidegate web` says where it answers, answers there, and ends in order at SIGTERM and Ctrl-C."""
+        """`tidegate web` says where it answers and how to sign in first, and ends in order at SIGTERM and Ctrl-C."""
         home = make_home(test_folder / f"web-{told.name}")
         variables = environment(home, TIDEGATE_WEB_PORT="0")
         with subprocess.Popen([TIDEGATE, "web"], cwd=tmp_path, env=variables, stderr=subprocess.PIPE, text=True) as web:
             assert web.stderr is not None
             lines = iter(web.stderr.readline, "")
             address = next(found[0] for line in lines if (found := re.search(r"http://127\.0\.0\.1:\d+", line)))
+            link = next(lines).rpartition(" ")[2].strip()
+            assert link.startswith(f"{address}/sign-in?once=")
             assert httpx.get(f"{address}/health", trust_env=False).json()["status"] == "ok"
+            assert "Choose a password" in httpx.get(link, trust_env=False).text
             web.send_signal(told)
             assert web.wait(timeout=30) == 0
             assert web.stderr.read() == ""

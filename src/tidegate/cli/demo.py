@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tidegate.cli import shell
+from tidegate.cli.web import address_of, greet
 
 if TYPE_CHECKING:
     from tidegate.loopback.promises import Promise
@@ -74,6 +75,7 @@ async def _demo() -> None:
     from tidegate.loopback.telegram.making import make_world as make_telegram
     from tidegate.loopback.world import make_world
     from tidegate.platforms.telegram import sign_in
+    from tidegate.sources import load
     from tidegate.store.database import Database
     from tidegate.web import listen, make_app, serve_web
     from tidegate.words import Platform
@@ -84,7 +86,8 @@ async def _demo() -> None:
         database = await Database.open(address)
         stack.push_async_callback(database.close)
         listener = stack.enter_context(listen("127.0.0.1", 0))
-        await stack.enter_async_context(_beside(serve_web(make_app(database), listener)))
+        loaded = load({"TIDEGATE_HOME": str(home)}, folder=home)
+        await stack.enter_async_context(_beside(serve_web(make_app(database, loaded), listener)))
         world = await stack.enter_async_context(make_world(address, database, home / "workers"))
         await world.add_accounts(ACCOUNTS, Platform.WHATSAPP)
         platform = make_telegram(SMALL_WORLD, SystemClock())
@@ -94,18 +97,20 @@ async def _demo() -> None:
         await stage.enable(*FOLLOWED)
         await stack.enter_async_context(_beside(stage.ask("cycle")))
         await stack.enter_async_context(_beside(keep_posting(platform, *FOLLOWED)))
-        _explain(address, "http://{}:{}".format(*listener.getsockname()[:2]))
+        pages = address_of(loaded.settings, *listener.getsockname()[:2])
+        _explain(address, pages)
+        await greet(database, pages)
         await _show(stage, end)
 
 
-def _explain(address: Address, web: str) -> None:
+def _explain(address: Address, pages: str) -> None:
     """What there is to try, and how."""
     program = sys.argv[0]
     followed = " and ".join(f'"{title}"' for title in FOLLOWED)
     shell.say(
         f"The Telegram account {TELEGRAM} mirrors {followed}, where people post every few seconds; {ACCOUNTS} others"
     )
-    shell.say(f"keep three workers busy. Health and metrics: {web}/health and /metrics. No sign-in is needed yet.")
+    shell.say(f"keep three workers busy. The pages are on {pages}; the link at the end signs you in.")
     shell.say("From another terminal:")
     shell.say(f"  export DATABASE_URL='{address.url}'")
     for command, what in _TO_TRY:

@@ -8,6 +8,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from typing import TYPE_CHECKING
 
 from tidegate.cli import shell
+from tidegate.cli.web import address_of, greet
 
 if TYPE_CHECKING:
     from socket import socket
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
     from fastapi import FastAPI
 
     from tidegate.app import House
-    from tidegate.sources import Loaded
 
 
 def worker() -> None:
@@ -24,12 +24,12 @@ def worker() -> None:
 
 
 def serve() -> None:
-    """Everything in one process: a worker and the web floor."""
+    """Everything in one process: a worker, the pages and the API."""
     shell.run(_serve)
 
 
 async def _worker() -> None:
-    from tidegate.web import listen
+    from tidegate.web import listen, make_app
 
     loaded = shell.loaded()
     settings = loaded.settings
@@ -38,12 +38,13 @@ async def _worker() -> None:
         if settings.worker_port is not None:
             listener = stack.enter_context(listen(settings.web_host, settings.worker_port))
         house = await stack.enter_async_context(shell.house(settings))
-        await _serve_accounts(house, loaded, listener, f"Worker {settings.worker_name} serves accounts")
+        app = make_app(house.database, loaded, pages=False)
+        await _serve_accounts(house, app, listener, f"Worker {settings.worker_name} serves accounts")
 
 
 async def _serve() -> None:
     from tidegate.store.folder import only_serve_in
-    from tidegate.web import listen
+    from tidegate.web import listen, make_app
 
     loaded = shell.loaded()
     settings = loaded.settings
@@ -51,21 +52,26 @@ async def _serve() -> None:
         stack.enter_context(only_serve_in(settings.home))
         listener = stack.enter_context(listen(settings.web_host, settings.web_port))
         house = await stack.enter_async_context(shell.house(settings))
-        await _serve_accounts(house, loaded, listener, "Tidegate serves accounts")
+        app = make_app(house.database, loaded)
+        address = address_of(settings, *listener.getsockname()[:2])
+        await _serve_accounts(house, app, listener, "Tidegate serves accounts", pages=address)
 
 
-async def _serve_accounts(house: House, loaded: Loaded, listener: socket | None, greeting: str) -> None:
-    """Work until told to end, with health and metrics on *listener* meanwhile."""
+async def _serve_accounts(
+    house: House, app: FastAPI, listener: socket | None, greeting: str, *, pages: str | None = None
+) -> None:
+    """Work until told to end, with *app* on *listener* meanwhile; *pages* is their address, if it has any."""
     from tidegate.app import run_worker
     from tidegate.loopback.work import look_now_and_then, openers
     from tidegate.mirroring import Trade, trade_of
-    from tidegate.web import make_app
 
-    async with shell.told_to_end() as end, _web(make_app(house.database, loaded), listener, end):
+    async with shell.told_to_end() as end, _web(app, listener, end):
         where = (
             "{}, and answers on http://{}:{}".format(greeting, *listener.getsockname()[:2]) if listener else greeting
         )
         shell.say(f"{where}; Ctrl-C hands them over and ends it.")
+        if pages is not None:
+            await greet(house.database, pages)
         others = Trade(openers(), look_now_and_then, {})
         trade = await trade_of(house, others=others, every=house.settings.cycle_every)
         await run_worker(house, openers=trade.openers, work=trade.work, stop=end, handlers=trade.handlers)

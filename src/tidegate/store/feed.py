@@ -124,6 +124,21 @@ async def latest(connection: Connection) -> Cursor:
     return START if row is None else Cursor(row["tx"], row["id"])
 
 
+async def newest(connection: Connection, limit: int = 20) -> list[Event]:
+    """The last events that can be told, newest first."""
+    rows = await connection.fetch(
+        """
+        SELECT tx, id, at, kind, subject, data
+        FROM events
+        WHERE tx < pg_snapshot_xmin(pg_current_snapshot())
+        ORDER BY tx DESC, id DESC
+        LIMIT $1
+        """,
+        limit,
+    )
+    return [_event(row) for row in rows]
+
+
 async def lag(connection: Connection) -> timedelta:
     """How long the oldest event that readers may not see yet has been waiting."""
     waiting: timedelta | None = await connection.fetchval(

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Protocol
 
-from tidegate.store import calls, cycles, media, messages, pace, previews, runs, waits
+from tidegate.store import calls, cycles, media, messages, pace, previews, runs, sign_ins, waits
 from tidegate.store.database import Connection, Database
 
 _LOCK = 0x7467_6B70  # "tgkp": one sweep at a time
@@ -33,6 +33,8 @@ class Retention:
     pictures: timedelta = timedelta(days=1)
     media: timedelta = timedelta(days=1)
     early_deletions: timedelta = timedelta(days=1)
+    sessions: timedelta = timedelta()
+    sign_in_tries: timedelta = sign_ins.TRIES_IN
 
 
 async def sweep(database: Database, keep: Retention) -> dict[str, int]:
@@ -64,6 +66,8 @@ def _work(keep: Retention) -> dict[str, tuple[timedelta, Prune]]:
         "chats": (keep.chats, pace.prune),
         "pictures": (keep.pictures, previews.prune),
         "early_deletions": (keep.early_deletions, messages.prune_early_deletions),
+        "sessions": (keep.sessions, sign_ins.prune_sessions),
+        "sign_in_tries": (keep.sign_in_tries, sign_ins.prune_tries),
     }
 
 

@@ -1,4 +1,4 @@
-"""The application itself: health, metrics and the API."""
+"""The application itself: health, metrics, the API, and the pages where somebody wants them."""
 
 from __future__ import annotations
 
@@ -13,18 +13,39 @@ from tidegate.sources import Loaded, load
 from tidegate.store.database import Database
 from tidegate.store.feed import measure_lag
 from tidegate.web.api import api
+from tidegate.web.assets import assets
+from tidegate.web.edge import Edge
+from tidegate.web.guard import send_to_sign_in
 from tidegate.web.health import Health, look
+from tidegate.web.news import News
+from tidegate.web.pages import guarded_pages
 from tidegate.web.pool import PoolUse
 from tidegate.web.problems import explain
+from tidegate.web.signing_in import signing_in
+from tidegate.web.site import Site
 
 
-def make_app(database: Database, loaded: Loaded | None = None) -> FastAPI:
-    """The application over one open database, set as *loaded* says; it keeps no state of its own."""
+def make_app(database: Database, loaded: Loaded | None = None, *, pages: bool = True) -> FastAPI:
+    """The application over one open database, set as *loaded* says; a worker alone has no *pages*."""
+    loaded = loaded or load({})
+    site = Site.of(loaded.settings)
     app = FastAPI(title="Tidegate", version=__version__, docs_url=None, redoc_url=None, openapi_url=None)
     explain(app)
+    app.add_middleware(Edge, prefix=site.prefix)
     app.state.database = database
-    app.state.loaded = loaded or load({})
+    app.state.loaded = loaded
+    app.state.site = site
+    app.state.news = News(database)
     app.include_router(api)
+    _add_health(app, database)
+    if pages:
+        send_to_sign_in(app)
+        for router in (assets, signing_in, guarded_pages):
+            app.include_router(router)
+    return app
+
+
+def _add_health(app: FastAPI, database: Database) -> None:
     of_this_app = CollectorRegistry()
     of_this_app.register(PoolUse(database.pool))
 
@@ -38,5 +59,3 @@ def make_app(database: Database, loaded: Loaded | None = None) -> FastAPI:
     async def metrics() -> Response:
         await measure_lag(database)
         return Response(generate_latest(REGISTRY) + generate_latest(of_this_app), media_type=CONTENT_TYPE_LATEST)
-
-    return app

@@ -10,6 +10,7 @@ from fastapi.responses import JSONResponse, Response
 from starlette.exceptions import HTTPException
 
 from tidegate.errors import BadInput
+from tidegate.web.rendering import is_htmx, page
 
 
 def explain(app: FastAPI) -> None:
@@ -20,32 +21,48 @@ def explain(app: FastAPI) -> None:
     app.add_exception_handler(Exception, _own_fault)
 
 
+def wants_page(request: Request) -> bool:
+    """Whether a browser asks that would show a page, and not a script, a bot or htmx."""
+    accepted = request.headers.get("accept", "")
+    return "text/html" in accepted and not request.url.path.startswith("/api") and not is_htmx(request)
+
+
+def refusal(request: Request, status: int, sentence: str, headers: dict[str, str] | None = None) -> Response:
+    """What was wrong, in the form that whoever asked can read."""
+    if not wants_page(request):
+        return problem(status, sentence, headers)
+    answer = page(request, "problem.html", status=status, title=HTTPStatus(status).phrase, sentence=sentence)
+    answer.headers.update(headers or {})
+    return answer
+
+
 def problem(status: int, sentence: str, headers: dict[str, str] | None = None) -> JSONResponse:
     """The answer that says what was wrong."""
     document = {"type": "about:blank", "title": HTTPStatus(status).phrase, "status": status, "detail": sentence}
     return JSONResponse(document, status_code=status, headers=headers, media_type="application/problem+json")
 
 
-async def _refuse(request: Request, refusal: Exception) -> Response:
-    assert isinstance(refusal, HTTPException)
-    sentence = str(refusal.detail)
+async def _refuse(request: Request, found: Exception) -> Response:
+    assert isinstance(found, HTTPException)
+    sentence = str(found.detail)
     if sentence == HTTPStatus.NOT_FOUND.phrase:
         sentence = f"There is nothing at {request.url.path}."
-    if refusal.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
+    if found.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
         sentence = f"{request.url.path} cannot be asked with {request.method}."
-    return problem(refusal.status_code, sentence, dict(refusal.headers or {}))
+    return refusal(request, found.status_code, sentence, dict(found.headers or {}))
 
 
-async def _refuse_input(_request: Request, refusal: Exception) -> Response:
-    assert isinstance(refusal, RequestValidationError)
-    wrong = "; ".join(f"{'.'.join(str(part) for part in error['loc'])}: {error['msg']}" for error in refusal.errors())
-    return problem(HTTPStatus.UNPROCESSABLE_ENTITY, f"The request cannot be read ({wrong}).")
+async def _refuse_input(request: Request, found: Exception) -> Response:
+    assert isinstance(found, RequestValidationError)
+    wrong = "; ".join(f"{'.'.join(str(part) for part in error['loc'])}: {error['msg']}" for error in found.errors())
+    return refusal(request, HTTPStatus.UNPROCESSABLE_ENTITY, f"The request cannot be read ({wrong}).")
 
 
-async def _refuse_bad_input(_request: Request, refusal: Exception) -> Response:
-    return problem(HTTPStatus.BAD_REQUEST, str(refusal))
+async def _refuse_bad_input(request: Request, found: Exception) -> Response:
+    return refusal(request, HTTPStatus.BAD_REQUEST, str(found))
 
 
-async def _own_fault(_request: Request, _problem: Exception) -> Response:
+async def _own_fault(request: Request, _problem: Exception) -> Response:
     """The server logs the traceback itself; whoever asked gets none of it."""
-    return problem(HTTPStatus.INTERNAL_SERVER_ERROR, "Something went wrong inside Tidegate; its log says what.")
+    sentence = "Something went wrong inside Tidegate; its log says what."
+    return refusal(request, HTTPStatus.INTERNAL_SERVER_ERROR, sentence)

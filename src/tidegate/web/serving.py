@@ -51,6 +51,7 @@ async def serve_web(app: FastAPI, listener: socket.socket) -> None:
         await asyncio.shield(serving)
     except asyncio.CancelledError:
         server.should_exit = True
+        app.state.news.close()
         await serving
         raise
 

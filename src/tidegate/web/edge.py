@@ -1,0 +1,88 @@
+"""What holds for every request and answer: the prefix taken off, bodies that end, and security headers."""
+
+from __future__ import annotations
+
+from starlette.datastructures import MutableHeaders
+from starlette.responses import PlainTextResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+POLICY = "; ".join(
+    (
+        "default-src 'none'",
+        "script-src 'self'",
+        "style-src 'self'",
+        "img-src 'self'",
+        "connect-src 'self'",
+        "manifest-src 'self'",
+        "form-action 'self'",
+        "base-uri 'none'",
+        "frame-ancestors 'none'",
+    )
+)
+"""Nothing but our own files, and no script or style inside a page."""
+
+HEADERS = {
+    "Content-Security-Policy": POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
+}
+
+LONGEST_BODY = 1 << 20
+"""Bytes of a request's body, for everything that is no upload."""
+
+UPLOADS = "/uploads"
+"""Below this path bodies are bounded by those who take them."""
+
+
+class Edge:
+    """Around the whole application (ASGI); *prefix* is what a proxy may leave on the path, or take off itself."""
+
+    def __init__(self, app: ASGIApp, prefix: str = "") -> None:
+        self._app = app
+        self._prefix = prefix
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        if self._prefix and scope["path"].startswith(f"{self._prefix}/"):
+            scope = {**scope, "path": scope["path"].removeprefix(self._prefix)}
+
+        async def send_with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                for name, value in HEADERS.items():
+                    headers.setdefault(name, value)
+                headers.setdefault("Cache-Control", "no-store")
+            await send(message)
+
+        if _announced(scope) > LONGEST_BODY and UPLOADS not in scope["path"]:
+            answer = PlainTextResponse(f"A request may have {LONGEST_BODY} bytes; this one is longer.", 413)
+            await answer(scope, receive, send_with_headers)
+            return
+        await self._app(scope, _bounded(scope, receive), send_with_headers)
+
+
+def _announced(scope: Scope) -> int:
+    """How long the body is said to be; 0 when nothing is said, or no number."""
+    said = dict(scope["headers"]).get(b"content-length", b"0")
+    return int(said) if said.isdigit() else 0
+
+
+def _bounded(scope: Scope, receive: Receive) -> Receive:
+    """Stop listening to a body that goes on beyond the bound without having announced it."""
+    if UPLOADS in scope["path"]:
+        return receive
+    heard = 0
+
+    async def receive_so_much() -> Message:
+        nonlocal heard
+        message = await receive()
+        heard += len(message.get("body", b""))
+        return {"type": "http.disconnect"} if heard > LONGEST_BODY else message
+
+    return receive_so_much

@@ -1,0 +1,155 @@
+"""News for open pages: one reader of the feed in a process, whatever it brings told to every page at once.
+
+A page learns which families of events happened (``account``, ``cycle``, ``run`` …) and loads the parts of it that show
+them; it is told at most four times a second. The place in the feed is the message's id, so that a browser which lost
+the line asks for what came after it, from this process or from another.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Iterable
+from contextlib import aclosing
+from dataclasses import dataclass, field
+from typing import Any
+
+from tidegate.store import feed
+from tidegate.store.database import Database
+from tidegate.store.feed import START, Cursor, Event
+
+EVERY = 0.25
+HEARTBEAT = 15.0
+_LASTS = 600.0  # then the browser asks anew, and is looked at anew
+_BEHIND = 20  # messages that a page may leave lying before it is let go, to come back for all of them as one
+_PAGE = 500
+_BEAT = b":\n\n"
+
+
+@dataclass(slots=True)
+class Batch:
+    """What happened since pages were last told."""
+
+    cursor: Cursor = START
+    families: set[str] = field(default_factory=set)
+    told: list[dict[str, Any]] = field(default_factory=list)
+
+    def add(self, event: Event) -> None:
+        self.cursor = event.cursor
+        self.families.add(event.kind.partition(".")[0])
+        if event.kind == "reminder.fired":
+            self.told.append({"cursor": str(event.cursor), "title": event.subject, "body": str(event.data["body"])})
+
+    def message(self) -> bytes:
+        """As server-sent events have it."""
+        data = json.dumps({"families": sorted(self.families), "told": self.told})
+        return f"id: {self.cursor}\nevent: news\ndata: {data}\n\n".encode()
+
+
+class News:
+    """Tells open pages what happens; it reads the feed while there is a page, and not otherwise."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._pages: set[asyncio.Queue[bytes | None]] = set()
+        self._batch = Batch()
+        self._came = asyncio.Event()
+        self._work: asyncio.Task[None] | None = None
+
+    async def stream(self, after: Cursor | None) -> AsyncIterator[bytes]:
+        """Messages for one page, from *after* on, or from now; ends now and then, so that the browser asks anew."""
+        queue: asyncio.Queue[bytes | None] = asyncio.Queue(_BEHIND)
+        await self._open(queue)
+        try:
+            yield b"retry: 1000\n\n"
+            if after is not None and (missed := await self._since(after)) is not None:
+                yield missed.message()
+            async with asyncio.timeout(_LASTS):
+                while (message := await _next(queue)) is not None:
+                    yield message
+        except TimeoutError:
+            return
+        finally:
+            self._pages.discard(queue)
+            if not self._pages:
+                self._stop()
+
+    def close(self) -> None:
+        """End every stream, because the process ends."""
+        self._stop()
+        for queue in self._pages:
+            _put(queue, None)
+
+    async def _open(self, queue: asyncio.Queue[bytes | None]) -> None:
+        self._pages.add(queue)
+        if self._work is None or self._work.done():
+            async with self._database.connection() as connection:
+                begin = await feed.latest(connection)
+            if self._work is None or self._work.done():
+                self._work = asyncio.create_task(self._run(begin))
+
+    def _stop(self) -> None:
+        if self._work is not None:
+            self._work.cancel()
+            self._work = None
+
+    async def _run(self, begin: Cursor) -> None:
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self._read(begin))
+            group.create_task(self._tell())
+
+    async def _read(self, begin: Cursor) -> None:
+        async with aclosing(feed.follow(self._database, begin)) as events:
+            async for event in events:
+                self._batch.add(event)
+                self._came.set()
+
+    async def _tell(self) -> None:
+        while True:
+            await self._came.wait()
+            self._came.clear()
+            batch, self._batch = self._batch, Batch()
+            self._spread(batch.message())
+            await asyncio.sleep(EVERY)
+
+    def _spread(self, message: bytes) -> None:
+        """The same bytes for every page; one that does not take them is let go."""
+        for queue in list(self._pages):
+            if not _put(queue, message):
+                self._pages.discard(queue)
+
+    async def _since(self, after: Cursor) -> Batch | None:
+        """All that a page missed, as one batch."""
+        batch, place = Batch(), after
+        async with self._database.connection() as connection:
+            while events := await feed.read(connection, place, _PAGE):
+                _add(batch, events)
+                place = batch.cursor
+                if len(events) < _PAGE:
+                    break
+        return batch if batch.families else None
+
+
+def _add(batch: Batch, events: Iterable[Event]) -> None:
+    for event in events:
+        batch.add(event)
+
+
+def _put(queue: asyncio.Queue[bytes | None], message: bytes | None) -> bool:
+    """Leave a message for a page; when it has not taken its earlier ones, it gets the end instead."""
+    if queue.full():
+        while not queue.empty():
+            queue.get_nowait()
+        queue.put_nowait(None)
+        return False
+    queue.put_nowait(message)
+    return True
+
+
+async def _next(queue: asyncio.Queue[bytes | None]) -> bytes | None:
+    """The next message, or a sign of life when there is none for long."""
+    try:
+        async with asyncio.timeout(HEARTBEAT):
+            return await queue.get()
+    except TimeoutError:
+        return _BEAT

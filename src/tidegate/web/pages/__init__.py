@@ -1,0 +1,12 @@
+"""The pages, one module each; ``guarded_pages`` takes them all in, so that none is without its guard."""
+
+from fastapi import APIRouter, Depends
+
+from tidegate.web.guard import guarded
+from tidegate.web.pages import events, overview, settings
+
+guarded_pages = APIRouter(include_in_schema=False, dependencies=[Depends(guarded)])
+for one in (overview, settings, events):
+    guarded_pages.include_router(one.pages)
+
+__all__ = ["guarded_pages"]

@@ -1,0 +1,115 @@
+"""Pages made from templates. Every value is escaped; a template that names a value nobody gave fails loudly."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from functools import cache
+from http import HTTPStatus
+from typing import Any
+
+from fastapi import Request
+from fastapi.responses import HTMLResponse, RedirectResponse, Response
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from tidegate import __version__
+from tidegate.spans import span_text
+from tidegate.web.assets import all_assets
+from tidegate.web.site import site_of
+
+NAVIGATION = (("Overview", "/"), ("Settings", "/settings"))
+"""The pages in the order of the menu; each exists."""
+
+THEME_COOKIE = "tidegate_theme"
+THEMES = ("auto", "light", "dark")
+_BRIEF = 120
+
+
+def page(request: Request, template: str, *, status: int = HTTPStatus.OK, **values: Any) -> HTMLResponse:
+    """A whole page, or a part of one that htmx puts in its place."""
+    site = site_of(request)
+    visitor = getattr(request.state, "visitor", None)
+    text = _environment().get_template(template).render(
+        url=site.path,
+        asset=lambda name: site.path(f"/static/{name}?v={all_assets()[name].version}"),
+        here=request.url.path,
+        navigation=NAVIGATION,
+        change_token=visitor.change_token if visitor else None,
+        place=visitor.place if visitor else None,
+        theme=_theme(request),
+        version=__version__,
+        **values,
+    )  # fmt: skip
+    return HTMLResponse(text, status_code=status)
+
+
+def changed(request: Request, sentence: str, *, back: str) -> Response:
+    """The answer to a change: htmx says *sentence* and loads what shows it anew; without script, *back* does."""
+    if is_htmx(request):
+        told = json.dumps({"said": {"sentence": sentence}, "changed": {}})
+        return Response(status_code=HTTPStatus.NO_CONTENT, headers={"HX-Trigger": told})
+    return go_to(request, back)
+
+
+def go_to(request: Request, path: str) -> Response:
+    """Send the browser to another of our pages."""
+    address = site_of(request).path(path)
+    if is_htmx(request):
+        return Response(status_code=HTTPStatus.NO_CONTENT, headers={"HX-Redirect": address})
+    return RedirectResponse(address, status_code=HTTPStatus.SEE_OTHER)
+
+
+def _theme(request: Request) -> str:
+    chosen = request.cookies.get(THEME_COOKIE, "")
+    return chosen if chosen in THEMES else THEMES[0]
+
+
+def is_htmx(request: Request) -> bool:
+    return request.headers.get("hx-request") == "true"
+
+
+@cache
+def _environment() -> Environment:
+    made = Environment(
+        loader=PackageLoader("tidegate.web"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.filters.update(FILTERS)
+    return made
+
+
+def when(moment: datetime | None) -> Markup:
+    """An instant that the page's script shows in the reader's own zone; without script it is UTC, and says so."""
+    if moment is None:
+        return Markup("—")
+    moment = moment.astimezone(UTC)
+    return Markup('<time datetime="{}">{}</time>').format(
+        moment.isoformat(timespec="seconds"), f"{moment:%Y-%m-%d %H:%M} UTC"
+    )
+
+
+def number(count: float) -> str:
+    """A count as people read it: 1,086."""
+    return f"{count:,}"
+
+
+def brief(text: str, most: int = _BRIEF) -> str:
+    """At most so many characters of what somebody else wrote."""
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+def named(text: str, most: int = _BRIEF) -> Markup:
+    """A name that somebody else chose: cut, and kept from turning the writing around it to the left."""
+    return Markup('<bdi class="name">{}</bdi>').format(brief(text, most))
+
+
+def span(length: timedelta | None) -> str:
+    return "—" if length is None else span_text(timedelta(seconds=round(length.total_seconds())))
+
+
+FILTERS: Mapping[str, Any] = {"when": when, "number": number, "brief": brief, "named": named, "span": span}

@@ -1,0 +1,173 @@
+"""Signing in and out: with the operator's password, or with a one-time link that may also set it."""
+
+from __future__ import annotations
+
+import asyncio
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+from http import HTTPStatus
+from typing import Annotated
+
+from argon2 import PasswordHasher
+from argon2.exceptions import InvalidHashError, VerificationError
+from fastapi import APIRouter, Form, Request
+from fastapi.responses import Response
+
+from tidegate.errors import BadInput
+from tidegate.spans import span_text
+from tidegate.store import sign_ins
+from tidegate.store.database import Connection, Database
+from tidegate.web.api.access import InDatabase
+from tidegate.web.guard import COOKIE, SignedIn, local_path, require_own_origin
+from tidegate.web.rendering import go_to, page
+from tidegate.web.site import site_of
+
+SHORTEST_PASSWORD, LONGEST_PASSWORD = 10, 1_000
+_LINK_COMMAND = "tidegate web --sign-in-link"
+
+_COOKIE_FOR = 400 * 24 * 3600  # seconds, the longest browsers keep one; the session's own end is in the database
+
+signing_in = APIRouter(include_in_schema=False)
+
+_hasher = PasswordHasher()
+_hashing = ThreadPoolExecutor(2, thread_name_prefix="password")  # each takes 64 MiB and a core for a moment
+
+
+async def hash_password(password: str) -> str:
+    """What is stored of a password; takes a moment on purpose, in a thread."""
+    if not SHORTEST_PASSWORD <= len(password) <= LONGEST_PASSWORD:
+        raise BadInput(f"The password must have {SHORTEST_PASSWORD} to {LONGEST_PASSWORD:,} characters.")
+    return await asyncio.get_running_loop().run_in_executor(_hashing, _hasher.hash, password)
+
+
+async def is_password(kept: str, password: str) -> bool:
+    """Whether *password* is the one that was stored as *kept*."""
+
+    def verify() -> bool:
+        try:
+            return _hasher.verify(kept, password)
+        except (VerificationError, InvalidHashError):
+            return False
+
+    return await asyncio.get_running_loop().run_in_executor(_hashing, verify)
+
+
+@signing_in.get("/sign-in")
+async def ask(request: Request, database: InDatabase, once: str = "", next: str = "/") -> Response:  # noqa: A002 - as the address has it
+    """Ask for the password, or greet whoever comes with a one-time link. Looking at a link does not use it up."""
+    async with database.connection() as connection:
+        kept = await sign_ins.password_hash(connection)
+        good = bool(once) and await sign_ins.link_is_good(connection, once)
+    if once and good:
+        return page(request, "sign_in_once.html", once=once, has_password=kept is not None, trouble="")
+    trouble = f"This link was used already or is too old. Make a new one: {_LINK_COMMAND}" if once else ""
+    return _ask_again(request, trouble, next=next, has_password=kept is not None)
+
+
+@signing_in.post("/sign-in")
+async def with_password(
+    request: Request,
+    database: InDatabase,
+    password: Annotated[str, Form(max_length=LONGEST_PASSWORD)],
+    next: Annotated[str, Form()] = "/",  # noqa: A002 - as the form has it
+) -> Response:
+    """Sign in with the password; who tries too often waits, and the count survives a restart."""
+    require_own_origin(request)
+    client = _client(request)
+    async with database.transaction() as connection:
+        wait = await sign_ins.charge_try(connection, client)
+        kept = await sign_ins.password_hash(connection)
+    if wait is not None:
+        rounded = timedelta(seconds=max(1, round(wait.total_seconds())))
+        trouble = f"Too many wrong passwords. Try again in {span_text(rounded)}."
+        answer = _ask_again(request, trouble, next=next, status=HTTPStatus.TOO_MANY_REQUESTS)
+        answer.headers["Retry-After"] = str(round(rounded.total_seconds()))
+        return answer
+    if kept is None or not await is_password(kept, password):
+        return _ask_again(request, "That is not the password.", next=next, status=HTTPStatus.FORBIDDEN)
+    async with database.transaction() as connection:
+        await sign_ins.forgive(connection, client)
+        secret = await _begin(request, connection)
+    return _signed_in(request, secret, local_path(next))
+
+
+@signing_in.post("/sign-in/once")
+async def with_link(
+    request: Request,
+    database: InDatabase,
+    once: Annotated[str, Form(max_length=200)],
+    password: Annotated[str, Form(max_length=LONGEST_PASSWORD)] = "",
+) -> Response:
+    """Use a one-time link up: whoever has it is the operator, and may set the password along the way."""
+    require_own_origin(request)
+    try:
+        hashed = await hash_password(password) if password else None
+    except BadInput as problem:
+        return await _greet_again(request, database, once, str(problem))
+    async with database.transaction() as connection:
+        if not await sign_ins.use_link(connection, once):
+            secret = None
+        else:
+            if hashed is not None:
+                await sign_ins.set_password(connection, hashed)
+            secret = await _begin(request, connection)
+    if secret is None:
+        trouble = f"This link was used already or is too old. Make a new one: {_LINK_COMMAND}"
+        return _ask_again(request, trouble, next="/", status=HTTPStatus.FORBIDDEN)
+    return _signed_in(request, secret, "/")
+
+
+@signing_in.post("/sign-out")
+async def sign_out(request: Request, database: InDatabase, visitor: SignedIn) -> Response:
+    """End this browser's session."""
+    async with database.transaction() as connection:
+        await sign_ins.end_session(connection, visitor.secret)
+    answer = go_to(request, "/sign-in")
+    answer.delete_cookie(COOKIE, path=site_of(request).path("/"))
+    return answer
+
+
+def _ask_again(
+    request: Request,
+    trouble: str,
+    *,
+    next: str,  # noqa: A002 - as the address has it
+    has_password: bool = True,
+    status: int = HTTPStatus.OK,
+) -> Response:
+    return page(
+        request, "sign_in.html", status=status, trouble=trouble, next=local_path(next), has_password=has_password,
+        command=_LINK_COMMAND,
+    )  # fmt: skip
+
+
+async def _greet_again(request: Request, database: Database, once: str, trouble: str) -> Response:
+    async with database.connection() as connection:
+        kept = await sign_ins.password_hash(connection)
+    return page(
+        request, "sign_in_once.html", status=HTTPStatus.BAD_REQUEST, once=once, has_password=kept is not None,
+        trouble=trouble,
+    )  # fmt: skip
+
+
+async def _begin(request: Request, connection: Connection) -> str:
+    return await sign_ins.begin_session(connection, _client(request), site_of(request).stays_signed_in_for)
+
+
+def _signed_in(request: Request, secret: str, path: str) -> Response:
+    site = site_of(request)
+    answer = go_to(request, path)
+    answer.set_cookie(
+        COOKIE,
+        secret,
+        max_age=_COOKIE_FOR,
+        path=site.path("/"),
+        secure=site.is_secure(request),
+        httponly=True,
+        samesite="lax",
+    )
+    return answer
+
+
+def _client(request: Request) -> str:
+    return request.client.host if request.client else "unknown"

@@ -1,0 +1,160 @@
+"""Live news: resumable, coalesced, one reader for all pages."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from contextlib import aclosing, asynccontextmanager
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.web.visiting import loaded, sign_in, visiting
+from tidegate.store import feed
+from tidegate.store.database import Database
+from tidegate.store.feed import Cursor
+from tidegate.web import listen, make_app, serve_web
+from tidegate.web.news import News
+
+PATIENCE = 30
+
+
+@pytest.fixture
+async def client(database: Database) -> AsyncIterator[httpx.AsyncClient]:
+    async with visiting(database) as opened:
+        await sign_in(opened, database)
+        yield opened
+
+
+async def happen(database: Database, kind: str, subject: str = "x", **data: Any) -> None:
+    async with database.transaction() as connection:
+        await feed.record(connection, kind, subject, data)
+
+
+@asynccontextmanager
+async def listening(client: httpx.AsyncClient, **headers: str) -> AsyncIterator[AsyncIterator[tuple[str, Any]]]:
+    """The messages of a stream, as a browser takes them: each id with its data."""
+
+    async def messages(answer: httpx.Response) -> AsyncIterator[tuple[str, Any]]:
+        place = ""
+        async for line in answer.aiter_lines():
+            if line.startswith("id: "):
+                place = line.removeprefix("id: ")
+            elif line.startswith("data: "):
+                yield place, json.loads(line.removeprefix("data: "))
+
+    async with asyncio.timeout(PATIENCE), client.stream("GET", "/events", headers=headers) as answer:
+        assert answer.headers["content-type"].startswith("text/event-stream")
+        yield messages(answer)
+
+
+async def families(messages: AsyncIterator[tuple[str, Any]], wanted: set[str]) -> str:
+    """Listen until all *wanted* families were told; returns the place in the feed."""
+    seen: set[str] = set()
+    async for place, news in messages:
+        seen |= set(news["families"])
+        if wanted <= seen:
+            return place
+    raise AssertionError(f"the stream ended with {seen}")
+
+
+async def test_a_page_hears_what_happens_and_goes_on_where_it_was(
+    client: httpx.AsyncClient, database: Database
+) -> None:
+    """Last-Event-ID is the feed's cursor: what happened while the line was down is told first, and nothing twice."""
+    async with listening(client) as messages:
+        await happen(database, "account.paused")
+        place = await families(messages, {"account"})
+    await happen(database, "cycle.ended")
+    await happen(database, "reminder.fired", "Friday stock", body="3 of 4 delivered")
+    async with listening(client, **{"last-event-id": place}) as messages:
+        _, news = await anext(messages)
+        if "reminder" not in news["families"]:  # a transaction of another test held the second one back
+            _, news = await anext(messages)
+    assert "account" not in news["families"]
+    assert [(told["title"], told["body"]) for told in news["told"]] == [("Friday stock", "3 of 4 delivered")]
+
+
+async def test_a_page_begins_where_it_was_made(client: httpx.AsyncClient, database: Database) -> None:
+    """What happens between making a page and its first word is not missed."""
+    page = (await client.get("/")).text
+    await happen(database, "channel.read")
+    [after] = [part.split('"')[0] for part in page.split("/events?after=")[1:]]
+    async with listening(client, **{"last-event-id": after}) as messages:
+        assert await families(messages, {"channel"})
+
+
+async def test_a_bad_place_is_a_sentence(client: httpx.AsyncClient) -> None:
+    """Law 12, also for streams."""
+    answer = await client.get("/events", headers={"last-event-id": "yesterday", "accept": "text/event-stream"})
+    assert (answer.status_code, "is none of this feed" in answer.json()["detail"]) == (400, True)
+
+
+async def test_many_pages_share_one_reader_and_many_events_become_few_messages(database: Database) -> None:
+    """Fifty pages hold one session of the server; a hundred events are few messages, the same for all."""
+    news = News(database)
+    streams = [news.stream(None) for _ in range(50)]
+    try:
+        for stream in streams:
+            assert await anext(stream) == b"retry: 1000\n\n"
+        listeners = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND application_name = $1"
+        async with asyncio.timeout(PATIENCE):
+            while await database.pool.fetchval(listeners, "tidegate feed") != 1:
+                await asyncio.sleep(0.05)
+        for number in range(100):
+            await happen(database, "run.progressed", str(number))
+        async with database.connection() as connection:
+            last = (await connection.fetchval("SELECT max(id) FROM events"), len(streams))
+        counts = await asyncio.gather(*(_until(stream, last[0]) for stream in streams))
+    finally:
+        for stream in streams:
+            await stream.aclose()
+        news.close()
+    assert len(set(counts)) == 1
+    assert counts[0] <= 50
+    assert await _quiet(database, listeners)
+
+
+async def _until(stream: AsyncIterator[bytes], event: int) -> int:
+    """How many messages it takes until *event* is told."""
+    told = 0
+    async with asyncio.timeout(PATIENCE):
+        async for message in stream:
+            told += 1
+            if Cursor.parse(message.split(b"\n")[0].removeprefix(b"id: ").decode()).id >= event:
+                return told
+    raise AssertionError("the stream ended")
+
+
+async def _quiet(database: Database, listeners: str) -> bool:
+    """Whether nobody reads the feed any more, once the last page is gone."""
+    async with asyncio.timeout(PATIENCE):
+        while await database.pool.fetchval(listeners, "tidegate feed") != 0:
+            await asyncio.sleep(0.05)
+    return True
+
+
+async def test_a_page_that_does_not_listen_is_let_go(database: Database) -> None:
+    """It comes back with its place and misses nothing; nobody's memory fills up meanwhile."""
+    news = News(database)
+    async with aclosing(news.stream(None)) as stream:
+        await anext(stream)
+        for _ in range(30):
+            news._spread(b"id: 1-1\n\n")
+        assert [message async for message in stream] == []
+
+
+async def test_the_end_of_the_process_ends_every_stream(database: Database) -> None:
+    """A process that is told to end does not wait for browsers, and cuts nothing off: the stream ends in order."""
+    listener = listen("127.0.0.1", 0)
+    serving = asyncio.create_task(serve_web(make_app(database, loaded()), listener))
+    address = "http://127.0.0.1:{1}".format(*listener.getsockname())
+    async with httpx.AsyncClient(base_url=address, timeout=PATIENCE, trust_env=False) as client:
+        await sign_in(client, database)
+        async with listening(client) as messages:
+            serving.cancel()
+            assert [one async for one in messages] == []
+    await asyncio.wait([serving])
+    assert serving.cancelled()

@@ -1,0 +1,117 @@
+"""Every page over real HTTP: headers, escaping, parts, tokens and files."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import AsyncIterator
+from importlib.resources import files
+
+import httpx
+import pytest
+
+from tests.web.visiting import htmx, sign_in, visiting
+from tidegate.store import tokens
+from tidegate.store.database import Database
+from tidegate.web.assets import HTMX, HTMX_SHA256, all_assets
+from tidegate.web.rendering import NAVIGATION
+
+HOSTILE = '<script>alert("x")</script>"\' onload=\u202e\u2066' + "ł" * 10_000
+
+
+@pytest.fixture
+async def client(database: Database) -> AsyncIterator[httpx.AsyncClient]:
+    """Somebody who is signed in."""
+    async with visiting(database) as opened:
+        opened.headers["x-for-tests"] = await sign_in(opened, database)
+        yield opened
+
+
+class TestEveryPage:
+    @pytest.mark.parametrize("path", [path for _, path in NAVIGATION])
+    async def test_it_is_there_and_brings_nothing_from_elsewhere(self, client: httpx.AsyncClient, path: str) -> None:
+        """No inline script or style, no address of another host, and headers that would stop both."""
+        answer = await client.get(path)
+        assert answer.status_code == 200
+        policy = answer.headers["content-security-policy"]
+        assert "default-src 'none'" in policy
+        assert "unsafe" not in policy
+        assert answer.headers["cache-control"] == "no-store"
+        assert answer.headers["x-content-type-options"] == "nosniff"
+        assert re.findall(r"<script(?![^>]* src=)[^>]*>|<style|\sstyle=|\son[a-z]+=", answer.text) == []
+        assert re.findall(r'(?:src|href|action)="(?:https?:)?//', answer.text) == []
+        assert 'aria-current="page"' in answer.text
+
+    async def test_a_page_that_does_not_exist_is_a_sentence(self, client: httpx.AsyncClient) -> None:
+        """As a page for people, as a problem for programs."""
+        answer = await client.get("/no/such/page")
+        assert (answer.status_code, "There is nothing at /no/such/page." in answer.text) == (404, True)
+        assert "<html" in answer.text
+        answer = await client.get("/api/no", headers={"accept": "text/html"})
+        assert answer.headers["content-type"] == "application/problem+json"
+
+    async def test_a_hostile_name_is_shown_harmlessly(self, client: httpx.AsyncClient, database: Database) -> None:
+        """Script tags, marks that turn the writing and 10,000 characters: escaped, kept apart, and cut."""
+        await database.pool.execute("INSERT INTO accounts (name, platform) VALUES ($1, 'telegram')", HOSTILE)
+        async with database.transaction() as connection:
+            await tokens.add(connection, HOSTILE[:90], list(tokens.TokenScope), None)
+        for path in ("/", "/settings"):
+            text = (await client.get(path)).text
+            assert "<script>" not in text
+            assert "&lt;script&gt;alert" in text
+            assert "ł" * 200 not in text
+
+    async def test_the_theme_is_kept(self, client: httpx.AsyncClient) -> None:
+        """Chosen once, rendered by the server, so that no page flashes in the other colours."""
+        token = client.headers["x-for-tests"]
+        answer = await client.post("/theme", data={"theme": "dark", "next": "/settings", "change_token": token})
+        assert answer.headers["location"] == "/settings"
+        assert 'data-theme="dark"' in (await client.get("/")).text
+        refused = await client.post("/theme", data={"theme": '"><script>', "change_token": token})
+        assert refused.status_code == 400
+        client.cookies["tidegate_theme"] = "x"
+        assert 'data-theme="x"' not in (await client.get("/")).text
+
+
+class TestSettings:
+    async def test_values_have_their_source_and_secrets_are_hidden(self, database: Database) -> None:
+        """What is in effect and why; of a secret only that it is set."""
+        secret = "hunter2-hunter2"
+        async with visiting(database, TIDEGATE_TELEGRAM_API_HASH=secret, TIDEGATE_TIME_OUT="20s") as client:
+            await sign_in(client, database)
+            text = (await client.get("/settings")).text
+        assert secret not in text
+        assert "(set, hidden)" in text
+        assert re.search(r"<code>time_out</code></th>\s*<td[^>]*>20s</td>\s*<td[^>]*><strong>TIDEGATE_TIME_OUT", text)
+
+    async def test_a_token_is_shown_once_and_can_be_revoked(
+        self, client: httpx.AsyncClient, database: Database
+    ) -> None:
+        """The page after making it is the only place that has it; revoked, it opens nothing."""
+        token = client.headers["x-for-tests"]
+        made = await client.post("/settings/tokens", data={"name": "bot", "scope": "read", "change_token": token})
+        [secret] = re.findall(r"tidegate_[\w-]{43}", made.text)
+        assert secret not in (await client.get("/settings")).text
+        async with database.connection() as connection:
+            assert await tokens.find(connection, secret)
+        gone = await client.post("/settings/tokens/revoke", data={"name": "bot"}, headers=htmx(token))
+        assert (gone.status_code, "is revoked" in gone.headers["hx-trigger"]) == (204, True)
+        assert "There is no token yet" in (await client.get("/settings/tokens", headers=htmx(token))).text
+        none = await client.post("/settings/tokens", data={"name": "bot"}, headers=htmx(token))
+        assert (none.status_code, none.json()["detail"]) == (
+            400, "Choose at least one scope: a token without one opens nothing.",
+        )  # fmt: skip
+
+
+class TestFiles:
+    def test_htmx_is_the_file_that_was_published(self) -> None:
+        """Vendored, not changed; its licence lies beside it."""
+        assert hashlib.sha256(all_assets()[HTMX].content).hexdigest() == HTMX_SHA256
+        assert "Zero-Clause BSD" in files("tidegate.web").joinpath("static", "htmx-LICENSE.txt").read_text()
+
+    async def test_files_are_kept_for_good_and_nothing_else_is_sent(self, client: httpx.AsyncClient) -> None:
+        """Their address changes with their content; a path leads to none but these."""
+        answer = await client.get("/static/tidegate.css")
+        assert (answer.status_code, "immutable" in answer.headers["cache-control"]) == (200, True)
+        for name in ("nothing.css", "..%2Fassets.py", "%2e%2e/assets.py"):
+            assert (await client.get(f"/static/{name}")).status_code == 404
