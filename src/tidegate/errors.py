@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
-from tidegate.words import Scope
+from tidegate.words import AccountState, Scope
 
 
 class TidegateError(Exception):
@@ -58,13 +58,23 @@ class ChannelGone(PlatformError):
 class SignedOut(PlatformError):
     """The sign-in is no longer valid; a person has to sign in again."""
 
+    leaves = AccountState.SIGNED_OUT
+
 
 class Banned(PlatformError):
     """The platform stopped the account, for a while or for good."""
 
+    leaves = AccountState.BANNED
+
     def __init__(self, sentence: str, until: datetime | None = None) -> None:
         self.until = until
         super().__init__(sentence)
+
+
+class Halted(Banned):
+    """Nothing is banned yet, and going on could bring it about: the account is paused until a person has looked."""
+
+    leaves = AccountState.PAUSED
 
 
 class Refused(PlatformError):

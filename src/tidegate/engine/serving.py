@@ -169,13 +169,10 @@ class Serving:
 
     async def _note_next_action(self, problem: SignedOut | Banned) -> None:
         """Store what the platform said, unless the lane already did; the account keeps still until somebody acts."""
-        state = AccountState.SIGNED_OUT if isinstance(problem, SignedOut) else AccountState.BANNED
-        until = problem.until if isinstance(problem, Banned) else None
         async with self._means.database.transaction() as connection:
             await accounts.fence(connection, self.claim())
-            await accounts.change_state(
-                connection, self.account.id, state, expected=[AccountState.ACTIVE, AccountState.PAUSED], until=until
-            )
-        log.warning("account.needs_a_person", account=self.account.name, state=state.value, problem=str(problem))
+            await accounts.note_stop(connection, self.account.id, problem)
+        state = problem.leaves.value
+        log.warning("account.needs_a_person", account=self.account.name, state=state, problem=str(problem))
         async with self._means.database.connection() as connection:
             self.account = (await accounts.find(connection, self.account.name)).account

@@ -18,7 +18,7 @@ from tidegate.port import Buckets, ChannelId, Client, Meters
 from tidegate.store import accounts, pace, waits
 from tidegate.store.calls import Ledger
 from tidegate.store.database import AWAY, Connection, Database
-from tidegate.words import Account, AccountState, Claim, Outcome, Scope, ScopeKind
+from tidegate.words import Account, Claim, Outcome, Scope, ScopeKind
 
 _RETRY_AFTER = timedelta(seconds=1)
 _LONGEST_SLEEP = 3600.0
@@ -191,13 +191,10 @@ class Road:
             return
         self.stopped = stop
         self._alarm.ring()
-        state = AccountState.SIGNED_OUT if isinstance(stop, SignedOut) else AccountState.BANNED
-        until = stop.until if isinstance(stop, Banned) else None
 
         async def keep(connection: Connection, claim: Claim) -> None:
             await accounts.fence(connection, claim)
-            before = [AccountState.ACTIVE, AccountState.PAUSED]
-            await accounts.change_state(connection, self.account.id, state, expected=before, until=until)
+            await accounts.note_stop(connection, self.account.id, stop)
 
         await self._store(keep)
 
@@ -237,6 +234,5 @@ class Road:
             await change(connection, claim)
 
     def _as_stopped(self, stop: Stop) -> Stop:
-        if isinstance(stop, Banned):
-            return Banned(f"{stop} Next: {AccountState.BANNED.next_action}", stop.until)
-        return SignedOut(f"{stop} Next: {AccountState.SIGNED_OUT.next_action}")
+        sentence = f"{stop} Next: {stop.leaves.next_action}"
+        return type(stop)(sentence, stop.until) if isinstance(stop, Banned) else SignedOut(sentence)

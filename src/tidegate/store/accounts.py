@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 
 import asyncpg
 
-from tidegate.errors import BadInput, NotOurs
+from tidegate.errors import BadInput, Banned, NotOurs, SignedOut
 from tidegate.store import feed
 from tidegate.store.database import Connection
 from tidegate.words import Account, AccountId, AccountState, Claim, Platform, Standing, WorkerNumber
@@ -95,6 +95,7 @@ async def change_state(
     *,
     expected: Iterable[AccountState],
     until: datetime | None = None,
+    why: str | None = None,
 ) -> bool:
     """Move an account to *state* from one of the *expected* ones, with its event; False when it was in none of them."""
     name = await connection.fetchval(
@@ -104,8 +105,22 @@ async def change_state(
     if name is None:
         return False
     event = {AccountState.ACTIVE: "account.resumed"}.get(state, f"account.{state.value}")
-    await feed.record(connection, event, name, {"until": until.isoformat() if until else None})
+    said = {} if why is None else {"why": why}
+    await feed.record(connection, event, name, {"until": until.isoformat() if until else None, **said})
     return True
+
+
+async def note_stop(connection: Connection, account: AccountId, stop: SignedOut | Banned) -> bool:
+    """Store that a platform stopped an account, with its reason in the event; False when that was known already."""
+    working = [AccountState.ACTIVE, AccountState.PAUSED]
+    return await change_state(
+        connection,
+        account,
+        stop.leaves,
+        expected=[state for state in working if state is not stop.leaves],
+        until=stop.until if isinstance(stop, Banned) else None,
+        why=str(stop),
+    )
 
 
 async def remove(connection: Connection, account: AccountId, name: str) -> None:

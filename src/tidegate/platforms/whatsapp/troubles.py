@@ -1,0 +1,133 @@
+"""WhatsApp's refusals in our classes, which say what to do (law 11). Pure.
+
+The library's errors are sentences. Those below are understood; any other may mean that the message arrived.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from typing import Any
+
+from tidegate.errors import (
+    AskedToWait,
+    Banned,
+    ChannelGone,
+    Halted,
+    NotSent,
+    OutcomeUnknown,
+    PlatformError,
+    Refused,
+    SignedOut,
+)
+from tidegate.port import ChannelDeleted, UploadLost
+
+UNNAMED_WAIT = timedelta(seconds=60)
+"""How long to keep still after "too many": WhatsApp names no time."""
+
+_SERVER = re.compile(r"server returned error (\d+)")
+_QUERY = re.compile(r"info query returned status (\d+)")
+_NEVER_HANDED_OVER = ("client is nil", "websocket not connected", "the store doesn't contain a device JID")
+_OVERLIMIT, _TIMELOCK, _FORBIDDEN, _NO_MEDIA = 429, 463, 403, (404, 410)
+
+_BANNED_FOR = {
+    "SEND_TO_TOO_MANY_PEOPLE": "it wrote to too many people who do not know it",
+    "BLOCKED_BY_USERS": "too many people blocked it",
+    "CREATED_TOO_MANY_GROUPS": "it made too many groups",
+    "SENT_TOO_MANY_SAME_MESSAGE": "it sent the same message too often",
+    "BROADCAST_LIST": "it sent too much to broadcast lists",
+}
+
+NOT_LINKED = "This account is not linked to WhatsApp."
+REPLACED = (
+    "Another program uses the WhatsApp session of this account, so this one stopped. See that only one Tidegate with this "
+    "database runs, a copy of it included, then resume the account."
+)
+OUTDATED = (
+    "WhatsApp no longer accepts the library that Tidegate uses for it. Install a newer release of Tidegate, then resume "
+    "the account."
+)
+TIMELOCK = (
+    "WhatsApp restricts this account (error 463: it may reach out to nobody new, perhaps to nobody at all), so it was "
+    "paused before that becomes a ban. Look at WhatsApp on the phone, wait until the restriction ends, then resume the account."
+)
+
+
+def send_trouble(said: str, *, media: bool) -> PlatformError:
+    """What to do about a send that ended with *said*; with *media* a file of ours was named in it."""
+    if any(words in said for words in _NEVER_HANDED_OVER):
+        return NotSent(f"WhatsApp is not connected at the moment, so nothing was sent ({said}).")
+    if found := _QUERY.search(said):  # asked by the library before it sends
+        return _query_refused(int(found[1]), said)
+    if found := _SERVER.search(said):
+        return _send_refused(int(found[1]), media=media)
+    if gone := _gone(said):
+        return gone
+    return OutcomeUnknown(f"Nobody knows whether the message arrived: WhatsApp's client said: {said}.")
+
+
+def read_trouble(said: str, what: str) -> PlatformError:
+    """What to do about a question or an upload that ended with *said*; either may be repeated."""
+    if any(words in said for words in _NEVER_HANDED_OVER):
+        return NotSent(f"WhatsApp is not connected at the moment ({said}).")
+    if found := _QUERY.search(said):
+        return _query_refused(int(found[1]), said)
+    return _gone(said) or PlatformError(f"WhatsApp did not {what}: {said}.")
+
+
+def _query_refused(code: int, said: str) -> PlatformError:
+    if code == _OVERLIMIT:
+        return AskedToWait(UNNAMED_WAIT)
+    if code == _TIMELOCK:
+        return Halted(TIMELOCK)
+    return Refused(f"WhatsApp refused a question: {said}.") if code < 500 else PlatformError(f"WhatsApp failed: {said}.")
+
+
+def _send_refused(code: int, *, media: bool) -> PlatformError:
+    if code == _OVERLIMIT:
+        return AskedToWait(UNNAMED_WAIT)
+    if code == _TIMELOCK:
+        return Halted(TIMELOCK)
+    if code == _FORBIDDEN:
+        return ChannelGone("The account may no longer write to this group: it was removed, or only admins may post.")
+    if media and code in _NO_MEDIA:
+        return UploadLost(f"WhatsApp no longer has the file (error {code}); it has to be uploaded anew.")
+    return Refused(f"WhatsApp refused the message (error {code}).")
+
+
+def _gone(said: str) -> ChannelGone | None:
+    if "you're not participating in that group" in said:
+        return ChannelGone("The account is no longer in this group.")
+    if "that group does not exist" in said:
+        return ChannelDeleted("This group no longer exists on WhatsApp.")
+    return None
+
+
+def stopped_by(event: Mapping[str, Any], now: datetime) -> SignedOut | Banned | None:
+    """Why the account has to stop, when that is what an event says; None when it goes on."""
+    kind = event["event"]
+    if kind == "logged_out":
+        return SignedOut(f"WhatsApp unlinked this account ({_plain(event['reason'])}); it has to be linked again.")
+    if kind == "banned":
+        why = _BANNED_FOR.get(event["why"], "it gave no reason we know")
+        until = now + timedelta(seconds=event["seconds"])
+        return Banned(f"WhatsApp banned this account for {_hours(event['seconds'])}: {why}.", until)
+    if kind == "replaced":
+        return Halted(REPLACED)
+    if kind == "outdated":
+        return Halted(OUTDATED)
+    return None
+
+
+def connect_trouble(said: str) -> PlatformError:
+    """What to do when the first connection failed; whoever serves the account tries again after a while."""
+    return PlatformError(f"WhatsApp cannot be reached: {said}.")
+
+
+def _plain(reason: str) -> str:
+    return reason.lower().replace("_", " ")
+
+
+def _hours(seconds: float) -> str:
+    return f"{seconds / 3600:.1f} h" if seconds >= 3600 else f"{seconds / 60:.0f} min"
