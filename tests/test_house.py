@@ -27,7 +27,7 @@ CLOCKS = re.compile(
     r"(^|\.)(datetime|date)\.(now|utcnow|today)$"
     r"|^time\.(?!sleep$)|(loop|loop\(\))\.time$|^(gmtime|localtime|monotonic|perf_counter|time_ns)$"
 )
-PLATFORMS_MAY_USE = ("clock", "errors", "platforms", "port", "rules", "words")
+PLATFORMS_MAY_USE = ("clock", "errors", "frames", "platforms", "port", "rules", "words")
 NAMED_AFTER_NOTHING = {
     "utils",
     "util",

@@ -12,6 +12,8 @@ from tidegate.clock import SystemClock
 from tidegate.loopback.discord import DiscordServer
 from tidegate.loopback.discord import World as DiscordWorld
 from tidegate.loopback.telegram import TelegramServer, World
+from tidegate.loopback.whatsapp import WhatsAppServer
+from tidegate.loopback.whatsapp import World as WhatsAppWorld
 
 PHONE = "+1000001"
 
@@ -64,3 +66,16 @@ async def discord_server() -> AsyncIterator[DiscordServer]:
     yield running
     await running.close()
     assert running.world.record.unknown == []
+
+
+@pytest.fixture
+async def whatsapp() -> AsyncIterator[WhatsAppServer]:
+    """A running platform with one phone and no groups; a function it does not know fails the test."""
+    clock = SystemClock()
+    world = WhatsAppWorld(clock, seed=7)
+    world.add_phone("+6281200000001", "Shop")
+    running = WhatsAppServer(world, clock)
+    await running.start()
+    yield running
+    await running.close()
+    assert world.record.unknown == []

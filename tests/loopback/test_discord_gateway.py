@@ -273,7 +273,7 @@ class TestSessions:
             await socket.send_json({"op": 2, "d": {"token": token, "intents": 1}})
             assert [(await socket.receive_json())["op"] for _ in range(3)] == [10, 0, 0]
             await socket.close(code=code)
-        connections = server.world.record.connections
+        connections = server.world.record.sessions
         async with asyncio.timeout(10):
             while connections[-1].closed_at is None:
                 await asyncio.sleep(0)

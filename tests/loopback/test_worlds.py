@@ -14,6 +14,8 @@ from tidegate.loopback.discord.keeping import kept as kept_discord
 from tidegate.loopback.keeping import save
 from tidegate.loopback.telegram import TelegramServer
 from tidegate.loopback.telegram.keeping import kept as kept_telegram
+from tidegate.loopback.whatsapp import WhatsAppServer
+from tidegate.loopback.whatsapp.keeping import kept as kept_whatsapp
 from tidegate.loopback.worlds import SMALL_WORLD, load_worlds, read_world
 
 
@@ -40,19 +42,23 @@ def test_a_world_file_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
 
 
 def test_all_platforms_are_kept_in_one_file(
-    tmp_path: Path, telegram: TelegramServer, discord_server: DiscordServer
+    tmp_path: Path, telegram: TelegramServer, discord_server: DiscordServer, whatsapp: WhatsAppServer
 ) -> None:
     """Each comes back with its world and its port."""
     file = tmp_path / "state.json"
     telegram.world.add_channel("News")
-    save(file, [kept_telegram(telegram), kept_discord(discord_server)])
-    (first, telegram_port), (second, discord_port) = load_worlds(file, SystemClock())
-    assert (telegram_port, discord_port) == (telegram.port, discord_server.port)
+    shops = whatsapp.world.add_group("Shops")
+    before = whatsapp.world.post(shops, "10000009999", "text", "hello")
+    save(file, [kept_telegram(telegram), kept_discord(discord_server), kept_whatsapp(whatsapp)])
+    (first, telegram_port), (second, discord_port), (third, whatsapp_port) = load_worlds(file, SystemClock())
+    assert (telegram_port, discord_port, whatsapp_port) == (telegram.port, discord_server.port, whatsapp.port)
+    assert third.group("Shops") == shops
+    assert third.post(third.group("Shops"), "10000009999", "text", "again").id != before.id
     assert first.channel("News").id == telegram.world.channel("News").id
     assert second.channel("general") == discord_server.world.channel("general")
 
 
-@pytest.mark.parametrize("text", ['{"form": 2', '{"form": 2}', '{"form": 2, "telegram": {}}', "[]"])
+@pytest.mark.parametrize("text", ['{"form": 3', '{"form": 3}', '{"form": 3, "telegram": {}}', "[]"])
 def test_a_file_that_keeps_no_world_is_refused(tmp_path: Path, text: str) -> None:
     """The sentence says what to do; nothing is overwritten."""
     broken = tmp_path / "state.json"

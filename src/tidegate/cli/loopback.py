@@ -17,6 +17,9 @@ from tidegate.cli import shell
 if TYPE_CHECKING:
     from tidegate.loopback.discord import DiscordServer
     from tidegate.loopback.telegram import TelegramServer
+    from tidegate.loopback.whatsapp import WhatsAppServer
+
+    Servers = tuple[TelegramServer, DiscordServer, WhatsAppServer]
 
 
 def loopback(
@@ -43,14 +46,14 @@ async def _loopback(port: int, latency: timedelta, world: Path | None, state: Pa
     from tidegate.web import listen, serve_web
 
     with listen("127.0.0.1", port) as listener:
-        async with _platforms(latency, world, state) as (telegram, discord):
+        async with _platforms(latency, world, state) as servers:
             platform = CountingPlatform(SystemClock(), latency=latency)
             address = await platform.start()
-            app = make_control(platform, address, telegram, discord)
+            app = make_control(platform, address, *servers)
             serving = asyncio.create_task(serve_web(app, listener))
             control = "http://{}:{}".format(*listener.getsockname()[:2])
-            ready = {"control": control, "counting": address, "telegram": telegram.address, "discord": discord.address}
-            print(json.dumps(ready), flush=True)
+            places = dict(zip(("telegram", "discord", "whatsapp"), (server.address for server in servers), strict=True))
+            print(json.dumps({"control": control, "counting": address, **places}), flush=True)
             async with shell.told_to_end() as end:
                 await end.wait()
             serving.cancel()
@@ -59,44 +62,43 @@ async def _loopback(port: int, latency: timedelta, world: Path | None, state: Pa
 
 
 @asynccontextmanager
-async def _platforms(
-    latency: timedelta, world: Path | None, state: Path | None
-) -> AsyncIterator[tuple[TelegramServer, DiscordServer]]:
+async def _platforms(latency: timedelta, world: Path | None, state: Path | None) -> AsyncIterator[Servers]:
     """The platforms with a truth of their own, kept in *state* while they run and once more when they end."""
     from tidegate.loopback.discord.keeping import kept as kept_discord
     from tidegate.loopback.keeping import keep
     from tidegate.loopback.telegram.keeping import kept as kept_telegram
+    from tidegate.loopback.whatsapp.keeping import kept as kept_whatsapp
 
-    telegram, discord = _begin(latency, world, state)
-    await telegram.start()
-    await discord.start()
-    platforms = (kept_telegram(telegram), kept_discord(discord))
+    servers = telegram, discord, whatsapp = _begin(latency, world, state)
+    for server in servers:
+        await server.start()
+    platforms = (kept_telegram(telegram), kept_discord(discord), kept_whatsapp(whatsapp))
     keeping = asyncio.create_task(keep(state, platforms)) if state is not None else None
     try:
-        yield telegram, discord
+        yield servers
     finally:
         if keeping is not None:
             keeping.cancel()
             await asyncio.wait([keeping])
-        await telegram.close()
-        await discord.close()
+        for server in servers:
+            await server.close()
 
 
-def _begin(latency: timedelta, world: Path | None, state: Path | None) -> tuple[TelegramServer, DiscordServer]:
+def _begin(latency: timedelta, world: Path | None, state: Path | None) -> Servers:
     """The worlds that were kept, on the ports they had; else those that were given, else the small one."""
     from tidegate.clock import SystemClock
     from tidegate.loopback.discord import DiscordServer
-    from tidegate.loopback.discord.making import make_world as make_discord
     from tidegate.loopback.telegram import TelegramServer
-    from tidegate.loopback.telegram.making import make_world as make_telegram
-    from tidegate.loopback.worlds import SMALL_WORLD, load_worlds, read_world
+    from tidegate.loopback.whatsapp import WhatsAppServer
+    from tidegate.loopback.worlds import SMALL_WORLD, load_worlds, make_worlds, read_world
 
     clock = SystemClock()
     if state is not None and state.exists():
-        (first, telegram_port), (second, discord_port) = load_worlds(state, clock)
+        first, second, third = load_worlds(state, clock)
     else:
-        spec = read_world(world) if world else SMALL_WORLD
-        first, telegram_port = make_telegram(spec, clock), 0
-        second, discord_port = make_discord(spec.discord, clock, seed=spec.seed), 0
-    telegram = TelegramServer(first, clock, latency=latency, port=telegram_port)
-    return telegram, DiscordServer(second, clock, latency=latency, port=discord_port)
+        first, second, third = make_worlds(read_world(world) if world else SMALL_WORLD, clock)
+    return (
+        TelegramServer(first[0], clock, latency=latency, port=first[1]),
+        DiscordServer(second[0], clock, latency=latency, port=second[1]),
+        WhatsAppServer(third[0], clock, latency=latency, port=third[1]),
+    )

@@ -7,7 +7,7 @@ import json
 import urllib.error
 import urllib.request
 from collections import Counter
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import Annotated, Any
 
 from fastapi import APIRouter, FastAPI, Request
@@ -19,105 +19,156 @@ from tidegate.errors import BadInput
 from tidegate.loopback.counting import CountingPlatform
 from tidegate.loopback.discord import DiscordServer
 from tidegate.loopback.discord import changing as discord_changing
-from tidegate.loopback.discord.control import discord_control, names
-from tidegate.loopback.discord.making import make_world as make_discord
+from tidegate.loopback.discord.control import discord_control
+from tidegate.loopback.discord.control import names as discord_names
 from tidegate.loopback.discord.schema import FaultSpec as DiscordFaultSpec
+from tidegate.loopback.faults import Faults
 from tidegate.loopback.record import as_json
 from tidegate.loopback.telegram import TelegramServer
 from tidegate.loopback.telegram import changing as telegram_changing
 from tidegate.loopback.telegram.control import telegram_control
-from tidegate.loopback.telegram.making import make_world as make_telegram
 from tidegate.loopback.telegram.schema import FaultSpec as TelegramFaultSpec
-from tidegate.loopback.worlds import WorldSpec, what_is_wrong
+from tidegate.loopback.whatsapp import WhatsAppServer
+from tidegate.loopback.whatsapp import changing as whatsapp_changing
+from tidegate.loopback.whatsapp.control import names as whatsapp_names
+from tidegate.loopback.whatsapp.control import whatsapp_control
+from tidegate.loopback.whatsapp.schema import FaultSpec as WhatsAppFaultSpec
+from tidegate.loopback.worlds import WorldSpec, make_worlds, what_is_wrong
 
-FaultSpec = Annotated[TelegramFaultSpec | DiscordFaultSpec, Field(discriminator="platform")]
+FaultSpec = Annotated[TelegramFaultSpec | DiscordFaultSpec | WhatsAppFaultSpec, Field(discriminator="platform")]
 
 
-def make_control(platform: CountingPlatform, address: str, telegram: TelegramServer, discord: DiscordServer) -> FastAPI:
+@dataclass(frozen=True, slots=True)
+class Platforms:
+    """The platforms of one process that keep a truth of their own; a stage may do without a WhatsApp."""
+
+    telegram: TelegramServer
+    discord: DiscordServer
+    whatsapp: WhatsAppServer | None = None
+
+    @property
+    def addresses(self) -> dict[str, str]:
+        return {name: server.address for name, server in self._servers.items()}
+
+    @property
+    def records(self) -> dict[str, Any]:
+        """What each platform saw, in the world it has now."""
+        return {name: server.world.record for name, server in self._servers.items()}
+
+    @property
+    def faults(self) -> dict[str, Faults]:
+        return {name: server.world.faults for name, server in self._servers.items()}
+
+    @property
+    def _servers(self) -> dict[str, Any]:
+        held = {"telegram": self.telegram, "discord": self.discord, "whatsapp": self.whatsapp}
+        return {name: server for name, server in held.items() if server is not None}
+
+    def replace(self, spec: WorldSpec) -> dict[str, Any]:
+        """Serve another world, all platforms together; what its channels are called there."""
+        (telegram, _), (discord, _), (whatsapp, _) = make_worlds(spec, self.telegram.clock)
+        self.telegram.replace_world(telegram)
+        self.discord.replace_world(discord)
+        channels = {channel.title: channel.id for channel in telegram.channels.values()}
+        told = {"channels": channels, "discord": discord_names(discord)}
+        if self.whatsapp is None:
+            return told
+        self.whatsapp.replace_world(whatsapp)
+        return {**told, "whatsapp": whatsapp_names(whatsapp)}
+
+
+def make_control(
+    platform: CountingPlatform,
+    address: str,
+    telegram: TelegramServer,
+    discord: DiscordServer,
+    whatsapp: WhatsAppServer | None = None,
+) -> FastAPI:
     """What demo and tests may ask the loopback process: where to connect, what it saw, and to change its world."""
+    platforms = Platforms(telegram, discord, whatsapp)
     app = FastAPI(title="Tidegate loopback", docs_url=None, redoc_url=None, openapi_url=None)
     app.add_exception_handler(BadInput, _refuse)
     app.add_exception_handler(RequestValidationError, _refuse)
 
     @app.get("/")
     async def where() -> dict[str, str]:
-        return {"counting": address, "telegram": telegram.address, "discord": discord.address}
+        return {"counting": address, **platforms.addresses}
 
     @app.put("/world")
     async def replace(spec: WorldSpec) -> dict[str, Any]:
-        worlds = make_telegram(spec, telegram.clock), make_discord(spec.discord, discord.clock, seed=spec.seed)
-        telegram.replace_world(worlds[0])
-        discord.replace_world(worlds[1])
-        channels = {channel.title: channel.id for channel in telegram.world.channels.values()}
-        return {"channels": channels, "discord": names(discord.world)}
+        return platforms.replace(spec)
 
     @app.get("/stale")
     async def stale() -> dict[str, int]:
         return {"calls": len(platform.record.calls), "stale": len(platform.record.stale_calls())}
 
-    app.include_router(_record(platform, telegram, discord))
-    app.include_router(_faults(telegram, discord))
+    app.include_router(_record(platform, platforms))
+    app.include_router(_faults(platforms))
     app.include_router(telegram_control(telegram))
     app.include_router(discord_control(discord))
+    if whatsapp is not None:
+        app.include_router(whatsapp_control(whatsapp))
     return app
 
 
-def _record(platform: CountingPlatform, telegram: TelegramServer, discord: DiscordServer) -> APIRouter:
+def _record(platform: CountingPlatform, platforms: Platforms) -> APIRouter:
     """What the platforms saw."""
     router = APIRouter()
 
+    def shown(what: str) -> list[dict[str, Any]]:
+        return [row for name, held in platforms.records.items() for row in as_json(name, getattr(held, what))]
+
     @router.get("/calls")
     async def calls(by: str = "") -> Any:
-        records = telegram.world.record, discord.world.record
         if by == "method":
             counted = Counter(call.method for call in platform.record.calls)
-            return counted + records[0].by_method() + records[1].by_method()
-        held = [{"platform": "counting", **asdict(call)} for call in platform.record.calls]
-        return held + as_json("telegram", records[0].calls) + as_json("discord", records[1].calls)
+            return sum((record.by_method() for record in platforms.records.values()), counted)
+        return [{"platform": "counting", **asdict(call)} for call in platform.record.calls] + shown("calls")
 
     @router.delete("/calls")
     async def forget() -> dict[str, bool]:
-        for record in (platform.record, telegram.world.record, discord.world.record):
+        for record in (platform.record, *platforms.records.values()):
             record.calls.clear()
         return {"forgotten": True}
 
     @router.get("/sends")
     async def sends() -> Any:
-        counted = [{"platform": "counting", **asdict(sent)} for sent in platform.record.sends]
-        held = as_json("telegram", telegram.world.record.sends) + as_json("discord", discord.world.record.sends)
-        return counted + held
+        return [{"platform": "counting", **asdict(sent)} for sent in platform.record.sends] + shown("sends")
 
     @router.get("/uploads")
     async def uploads() -> Any:
-        return as_json("telegram", telegram.world.record.uploads) + as_json("discord", discord.world.record.uploads)
+        return shown("uploads")
 
     @router.get("/sessions")
     async def sessions() -> Any:
         counted = [{"platform": "counting", **asdict(session)} for session in platform.record.sessions]
-        connected = as_json("discord", discord.world.record.connections)
-        return counted + as_json("telegram", telegram.world.record.sessions) + connected
+        return counted + shown("sessions")
 
     @router.get("/unknown")
     async def unknown() -> list[str]:
-        return telegram.world.record.unknown + discord.world.record.unknown
+        return [method for record in platforms.records.values() for method in record.unknown]
 
     return router
 
 
-def _faults(telegram: TelegramServer, discord: DiscordServer) -> APIRouter:
+def _faults(platforms: Platforms) -> APIRouter:
     """What goes wrong next."""
     router = APIRouter()
 
     def waiting() -> list[dict[str, Any]]:
-        held = (("telegram", telegram.world.faults.waiting), ("discord", discord.world.faults.waiting))
-        return [{"platform": name, **asdict(fault)} for name, faults in held for fault in faults]
+        held = platforms.faults.items()
+        return [{"platform": name, **asdict(fault)} for name, faults in held for fault in faults.waiting]
 
     @router.post("/faults")
     async def add(spec: FaultSpec) -> dict[str, int]:
         if isinstance(spec, TelegramFaultSpec):
-            telegram_changing.add_fault(telegram.world, spec)
+            telegram_changing.add_fault(platforms.telegram.world, spec)
+        elif isinstance(spec, DiscordFaultSpec):
+            discord_changing.add_fault(platforms.discord.world, spec)
+        elif platforms.whatsapp is None:
+            raise BadInput("This loopback process has no WhatsApp.")
         else:
-            discord_changing.add_fault(discord.world, spec)
+            whatsapp_changing.add_fault(platforms.whatsapp.world, spec)
         return {"waiting": len(waiting())}
 
     @router.get("/faults")
@@ -126,8 +177,8 @@ def _faults(telegram: TelegramServer, discord: DiscordServer) -> APIRouter:
 
     @router.delete("/faults")
     async def clear() -> dict[str, int]:
-        telegram.world.faults.clear()
-        discord.world.faults.clear()
+        for faults in platforms.faults.values():
+            faults.clear()
         return {"waiting": 0}
 
     return router

@@ -12,7 +12,7 @@ from typing import Any
 from tidegate.clock import SystemClock
 from tidegate.errors import BadInput
 
-_FORM = 2
+_FORM = 3
 _EVERY = timedelta(seconds=1)
 
 

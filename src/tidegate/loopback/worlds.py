@@ -19,18 +19,24 @@ from tidegate.loopback.telegram import World as TelegramWorld
 from tidegate.loopback.telegram import keeping as telegram_keeping
 from tidegate.loopback.telegram import making as telegram_making
 from tidegate.loopback.telegram.schema import WorldSpec as TelegramWorldSpec
+from tidegate.loopback.whatsapp import World as WhatsAppWorld
+from tidegate.loopback.whatsapp import keeping as whatsapp_keeping
+from tidegate.loopback.whatsapp import making as whatsapp_making
+from tidegate.loopback.whatsapp.schema import WhatsAppSpec
 
 
 class WorldSpec(TelegramWorldSpec):
     """A whole world; equal input gives an equal world."""
 
     discord: DiscordSpec = DiscordSpec()
+    whatsapp: WhatsAppSpec = WhatsAppSpec()
 
 
 SMALL_WORLD = WorldSpec(
     seed=telegram_making.SMALL_WORLD.seed,
     telegram=telegram_making.SMALL_WORLD.telegram,
     discord=discord_making.SMALL_WORLD,
+    whatsapp=whatsapp_making.SMALL_WORLD,
 )
 """The world a loopback starts with when it is given none."""
 
@@ -45,12 +51,25 @@ def read_world(path: Path) -> WorldSpec:
         raise BadInput(f"{path} describes no world ({what_is_wrong(problem.errors())}).") from problem
 
 
-def load_worlds(path: Path, clock: Clock) -> tuple[tuple[TelegramWorld, int], tuple[DiscordWorld, int]]:
+Loaded = tuple[tuple[TelegramWorld, int], tuple[DiscordWorld, int], tuple[WhatsAppWorld, int]]
+
+
+def make_worlds(spec: WorldSpec, clock: Clock) -> Loaded:
+    """The worlds a description asks for, each to be served on any port."""
+    return (
+        (telegram_making.make_world(spec, clock), 0),
+        (discord_making.make_world(spec.discord, clock, seed=spec.seed), 0),
+        (whatsapp_making.make_world(spec.whatsapp, clock, seed=spec.seed), 0),
+    )
+
+
+def load_worlds(path: Path, clock: Clock) -> Loaded:
     """The worlds a file keeps, each with the port its platform had; BadInput when it keeps none."""
     held = load(path)
     try:
         telegram = telegram_keeping.from_plain(held["telegram"], clock)
-        return telegram, discord_keeping.from_plain(held["discord"], clock)
+        discord = discord_keeping.from_plain(held["discord"], clock)
+        return telegram, discord, whatsapp_keeping.from_plain(held["whatsapp"], clock)
     except (ValueError, KeyError, TypeError) as problem:
         raise keeps_nothing(path) from problem
 

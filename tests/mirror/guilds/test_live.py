@@ -95,14 +95,14 @@ async def test_h09_news_of_a_new_session_do_not_cover_the_gap(
             return await mirror.equals_truth(made) and await mirror.covered(made) == [(0, made.head)]
 
         await until(complete)
-        before, connections = made.head, len(world.record.connections)
+        before, connections = made.head, len(world.record.sessions)
         world.faults.add(Fault(FaultKind.ERROR, PAGES, count=1_000, code="400 50035"))
         discord.gateway.invalidate(resumable=False)
         missed = talk(world, made, 20, "meanwhile")
 
         async def told_of_the_gap() -> bool:
             known = (await mirror.history(made)).known
-            return len(world.record.connections) > connections and known.head == missed[-1]
+            return len(world.record.sessions) > connections and known.head == missed[-1]
 
         await until(told_of_the_gap)
         [live] = talk(world, made, 1, "live")
@@ -264,11 +264,11 @@ async def test_h45_a_second_ready_begins_nothing_twice(
         await until(complete)
         async with mirror.counted() as calls:
             for _ in range(2):
-                known = len(world.record.connections)
+                known = len(world.record.sessions)
                 discord.gateway.invalidate(resumable=False)
 
                 async def connected_again(known: int = known) -> bool:
-                    return len(world.record.connections) > known and mirror.lane.told() is not None
+                    return len(world.record.sessions) > known and mirror.lane.told() is not None
 
                 await until(connected_again)
             talk(world, made[0], 3, "after")

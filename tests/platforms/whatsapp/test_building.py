@@ -48,7 +48,8 @@ def test_a_file_is_named_by_what_its_upload_gave(kind: str, field: str) -> None:
 
 def test_a_picture_is_seen_before_it_is_loaded() -> None:
     """Its size and a small copy travel with the message."""
-    media = building.media_message(building.reference(UPLOADED, picture(), "picture", at=7), {"kind": "picture", "mime": "image/png"}, "")
+    ref = building.reference(UPLOADED, picture(), "picture", at=7)
+    media = building.media_message(ref, {"kind": "picture", "mime": "image/png"}, "")
     assert (media.imageMessage.width, media.imageMessage.height) == (640, 480)
     with Image.open(io.BytesIO(media.imageMessage.JPEGThumbnail)) as small:
         assert max(small.size) == 100
@@ -61,6 +62,7 @@ def test_a_picture_that_cannot_be_read_is_sent_all_the_same() -> None:
 
 
 def test_a_document_keeps_its_name() -> None:
+    """People see it, and save it under that."""
     ref = building.reference(UPLOADED, b"...", "document", at=7)
     sent = building.media_message(ref, {"kind": "document", "name": "prices.pdf", "mime": "application/pdf"}, "")
     assert sent.documentMessage.fileName == "prices.pdf"

@@ -10,6 +10,7 @@ from asyncio.subprocess import PIPE
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 
@@ -40,15 +41,14 @@ def strike(client: WhatsAppAccount, number: signal.Signals) -> int:
 def is_gone(pid: int) -> bool:
     """Whether no such process runs any more; one that only waits to be buried counts as gone."""
     try:
-        with open(f"/proc/{pid}/stat") as stat:
-            return stat.read().rpartition(")")[2].split()[0] == "Z"
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
     except FileNotFoundError:
         return True
 
 
 class TestDeath:
     async def test_in_the_middle_of_a_send(self, world: World, shops: Group, client: WhatsAppAccount) -> None:
-        """D-20: killed after WhatsApp took the message and before it said so: unknown, one delivery, and life goes on."""
+        """D-20: killed after WhatsApp took the message and before it said so: unknown, one delivery; life goes on."""
         world.faults.add(Fault(FaultKind.TIMEOUT, "SendMessage", seconds=60, code="accepted"))
         sending = asyncio.create_task(say(client, shops, "once"))
         await until(lambda: shops.messages)

@@ -12,6 +12,7 @@ names = st.from_regex(r"[0-9]{5,20}(-[0-9]{8,12})?", fullmatch=True)
 
 
 def test_a_new_group_keeps_its_number() -> None:
+    """With the rest of its address or without."""
     assert number_of("120363025246125486@g.us") == 120363025246125486
     assert number_of("120363025246125486") == 120363025246125486
 
@@ -33,6 +34,7 @@ def test_a_number_is_one_a_database_takes_and_names_its_group(name: str) -> None
 
 @given(st.lists(names, unique=True, max_size=50))
 def test_two_groups_never_share_a_number(group: list[str]) -> None:
+    """Neither two of ours, nor one of ours with one of WhatsApp's."""
     assert len({number_of(name) for name in group}) == len(group)
 
 

@@ -38,6 +38,7 @@ class TestGroups:
         assert addresses_of([group("old", OLD)]) == {number_of(OLD): OLD}
 
     def test_a_group_without_a_name_goes_by_its_address(self) -> None:
+        """An operator has to be able to name it."""
         (head,) = heads_of([group("")], ME).values()
         assert head.channel is not None
         assert head.channel.title == "120363000000000001@g.us"

@@ -58,7 +58,7 @@ def to_plain(world: World, port: int) -> dict[str, Any]:
         world.guilds,
         world.channels,
         [(*key, *held) for key, held in world.nonces.items()],
-        replace(world.record, connections=[], invalid=[]),
+        replace(world.record, sessions=[], invalid=[]),
     )
     plain: dict[str, Any] = _SNAPSHOTS.dump_python(snapshot, mode="json")
     return plain

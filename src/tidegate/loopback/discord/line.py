@@ -35,8 +35,8 @@ class GatewayLine:
         self._session: Session | None = None
         self._closed_here = False
         record = gateway.world.record
-        self._connected = Connected(len(record.connections) + 1, gateway.world.clock.now())
-        record.connections.append(self._connected)
+        self._connected = Connected(len(record.sessions) + 1, gateway.world.clock.now())
+        record.sessions.append(self._connected)
 
     def say(self, frame: str) -> None:
         self._frames.put_nowait(frame)

@@ -55,7 +55,7 @@ class Record:
     sends: list[Sent] = field(default_factory=list)
     uploads: list[Upload] = field(default_factory=list)
     unknown: list[str] = field(default_factory=list)
-    connections: list[Connected] = field(default_factory=list)
+    sessions: list[Connected] = field(default_factory=list)
     invalid: list[float] = field(default_factory=list)
 
     def by_method(self, account: str = "") -> Counter[str]:

@@ -8,9 +8,9 @@ from hashlib import sha256
 from typing import Any
 
 from tidegate.loopback.faults import Fault, FaultKind
-from tidegate.loopback.whatsapp.record import Call, Sent, Upload
+from tidegate.loopback.record import Upload
+from tidegate.loopback.whatsapp.record import Call, Sent
 from tidegate.loopback.whatsapp.world import GROUPS, PEOPLE, Group, Phone, World
-from tidegate.platforms.whatsapp.numbers import number_of
 
 TOO_MANY = 104
 """The ban for one message to many, which is what a fan-out that is too fast looks like."""
@@ -46,7 +46,8 @@ def answer(world: World, asked: Asked) -> Reply:
     call = Call(world.clock.now(), asked.phone.number, asked.method, target)
     world.record.calls.append(call)
     world.revision += 1
-    fault = world.faults.strike(asked.method, asked.phone.number, {number_of(target)} if target else ())
+    group = world.groups.get(target)
+    fault = world.faults.strike(asked.method, asked.phone.number, {group.number} if group else ())
     reply = _go_wrong(world, asked, fault) if fault else _do(world, asked)
     call.error = reply.error
     return reply
@@ -107,13 +108,12 @@ def _send(world: World, asked: Asked) -> Reply:
         return Reply(error="server returned error 403")
     if group.announce and not group.members[asked.phone.number]:
         return Reply(error="server returned error 403")
-    kind, name, file = asked.args["kind"], asked.args.get("name", ""), asked.args.get("file", "")
+    said: Mapping[str, str] = asked.args["said"]
+    kind, name, file = said["kind"], said.get("name", ""), said.get("file", "")
     if file and file not in {upload.sha256 for upload in world.record.uploads}:
         return Reply(error="server returned error 404")
-    message = world.post(group, asked.phone.number, kind, asked.args["text"], name=name, file=file)
-    world.record.sends.append(
-        Sent(message.at, asked.phone.number, group.id, asked.args.get("secret", ""), message.id, name or kind)
-    )
+    message = world.post(group, asked.phone.number, kind, said["text"], name=name, file=file)
+    world.record.sends.append(Sent(message.at, asked.phone.number, group.id, said["secret"], message.id, name or kind))
     event = None
     if world.sends_too_fast(asked.phone):
         event = strike_down(world, asked.phone, Fault(FaultKind.BANNED))

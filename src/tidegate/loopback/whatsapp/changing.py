@@ -19,7 +19,6 @@ from tidegate.loopback.whatsapp.schema import (
 )
 from tidegate.loopback.whatsapp.server import WhatsAppServer
 from tidegate.loopback.whatsapp.world import Group, Message, Pairing, World, plain
-from tidegate.platforms.whatsapp.numbers import number_of
 
 FAULTS = (
     FaultKind.WAIT,
@@ -126,7 +125,7 @@ def _change_account(server: WhatsAppServer, named: str, spec: ChangeSpec) -> Non
 def add_fault(world: World, spec: FaultSpec) -> None:
     if spec.kind not in FAULTS:
         raise BadInput(f'WhatsApp knows no fault "{spec.kind.value}"; it knows {", ".join(sorted(FAULTS))}.')
-    channel = number_of(world.group(spec.channel).id) if spec.channel is not None else 0
+    channel = world.group(spec.channel).number if spec.channel is not None else 0
     account = world.phone(spec.account).number if spec.account else ""
     world.faults.add(Fault(spec.kind, spec.method, spec.count, spec.seconds, str(spec.code), account, channel))
 

@@ -10,7 +10,7 @@ from itertools import count
 from typing import Any, BinaryIO
 from urllib.parse import urlsplit
 
-from tidegate.platforms.whatsapp.frames import Frame, pack, read_from
+from tidegate.frames import Frame, pack, read_from
 
 _LOST = "websocket disconnected before message send returned response"
 _FINAL = ("logged_out", "banned", "replaced", "outdated")
@@ -70,7 +70,7 @@ class Device:
         if target not in self._told_of:
             self.ask("GetGroupInfo", to=target)
             self._told_of.add(target)
-        return self.ask("SendMessage", to=target, **content)
+        return self.ask("SendMessage", to=target, said=content)
 
     def groups(self) -> list[dict[str, Any]]:
         found: list[dict[str, Any]] = self.ask("GetJoinedGroups")["groups"]
@@ -162,9 +162,10 @@ class Device:
 
     def _write(self, head: dict[str, Any], body: bytes) -> None:
         connection = self._socket
+        if connection is None:
+            self._lose_calls()
+            return
         try:
-            if connection is None:
-                raise OSError("not connected")
             with self._writing:
                 connection.sendall(pack(head, body))
         except OSError:

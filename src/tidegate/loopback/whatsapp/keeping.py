@@ -40,7 +40,7 @@ def kept(server: WhatsAppServer) -> Kept:
 
 
 def to_plain(world: World, port: int) -> dict[str, Any]:
-    record = replace(world.record, connections=[])
+    record = replace(world.record, sessions=[])
     snapshot = Snapshot(port, world.seed, world.revision, world.limits, world.phones, world.groups, record)
     plain: dict[str, Any] = _SNAPSHOTS.dump_python(snapshot, mode="json")
     return plain

@@ -8,11 +8,11 @@ from contextlib import suppress
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
+from tidegate.frames import Frame, pack, read
 from tidegate.loopback.faults import Fault, FaultKind
 from tidegate.loopback.whatsapp.answering import Asked, Reply, answer, strike_down
 from tidegate.loopback.whatsapp.record import Call, Connected
 from tidegate.loopback.whatsapp.world import Pairing, Phone
-from tidegate.platforms.whatsapp.frames import Frame, pack, read
 
 if TYPE_CHECKING:
     from tidegate.loopback.whatsapp.server import WhatsAppServer
@@ -23,9 +23,7 @@ OUTDATED = "405"
 class DeviceLine:
     """The server's side of one connection."""
 
-    def __init__(
-        self, server: WhatsAppServer, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
-    ) -> None:
+    def __init__(self, server: WhatsAppServer, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.phone: Phone | None = None
         self.device = ""
         self.pairing: Pairing | None = None
@@ -33,11 +31,11 @@ class DeviceLine:
         self._reader = reader
         self._writer = writer
         self._calls: set[asyncio.Task[None]] = set()
-        self._session = Connected(len(server.world.record.connections) + 1, server.clock.now())
+        self._session = Connected(len(server.world.record.sessions) + 1, server.clock.now())
 
     async def serve(self) -> None:
         """Until the device or this platform hangs up."""
-        self._server.world.record.connections.append(self._session)
+        self._server.world.record.sessions.append(self._session)
         try:
             while (frame := await read(self._reader)) is not None:
                 task = asyncio.create_task(self._take(frame))

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+
+from tidegate.loopback.record import Upload
 
 
 @dataclass(slots=True)
@@ -32,17 +32,6 @@ class Sent:
     part: str
 
 
-@dataclass(frozen=True, slots=True)
-class Upload:
-    """One file, taken whole."""
-
-    at: datetime
-    account: str
-    name: str
-    bytes: int
-    sha256: str
-
-
 @dataclass(slots=True)
 class Connected:
     """One connection of a device; two of one account at a time are two owners."""
@@ -61,16 +50,7 @@ class Record:
     sends: list[Sent] = field(default_factory=list)
     uploads: list[Upload] = field(default_factory=list)
     unknown: list[str] = field(default_factory=list)
-    connections: list[Connected] = field(default_factory=list)
+    sessions: list[Connected] = field(default_factory=list)
 
     def by_method(self, account: str = "") -> Counter[str]:
         return Counter(call.method for call in self.calls if account in ("", call.account))
-
-
-def as_json(entries: Sequence[Call | Sent | Upload | Connected]) -> list[dict[str, Any]]:
-    """Entries as the control address shows them."""
-    return [{"platform": "whatsapp"} | {name: _shown(value) for name, value in asdict(one).items()} for one in entries]
-
-
-def _shown(value: object) -> object:
-    return value.isoformat() if isinstance(value, datetime) else value

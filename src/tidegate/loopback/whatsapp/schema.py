@@ -4,42 +4,36 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
-from tidegate.loopback.faults import FaultKind
+from tidegate.loopback.spec import Name, PlatformFault, Strict
 
 Number = Annotated[str, Field(pattern=r"^\+?[0-9 -]{3,20}$")]
-Count = Annotated[int, Field(ge=1, le=100_000)]
+Many = Annotated[int, Field(ge=1, le=100_000)]
 
 
-class _Strict(BaseModel):
-    """A misspelt field is refused: silence about it would make a test pass for the wrong reason."""
-
-    model_config = ConfigDict(extra="forbid")
-
-
-class PhoneSpec(_Strict):
+class PhoneSpec(Strict):
     phone: Number
     name: str = ""
 
 
-class GroupSpec(_Strict):
+class GroupSpec(Strict):
     """A group, or *count* of them, numbered. Without *members* every phone is in it; *admins* administer it."""
 
     name: str
-    count: Count = 1
+    count: Many = 1
     announce: bool = False
     members: list[Number] | None = None
     admins: list[Number] = []
     old_style: bool = False
 
 
-class LimitsSpec(_Strict):
+class LimitsSpec(Strict):
     per_minute: Annotated[int, Field(ge=1)] | None = None
     ban_s: Annotated[float, Field(ge=0)] | None = None
 
 
-class WhatsAppSpec(_Strict):
+class WhatsAppSpec(Strict):
     """Phones, groups and limits; a world that says nothing of WhatsApp has none of them."""
 
     phones: list[PhoneSpec] = []
@@ -47,33 +41,33 @@ class WhatsAppSpec(_Strict):
     limits: LimitsSpec = LimitsSpec()
 
 
-class PostSpec(_Strict):
-    channel: int | str
+class PostSpec(Strict):
+    channel: Name
     text: str = ""
     author: Number = "10000009999"
-    count: Count = 1
+    count: Many = 1
 
 
-class DeleteSpec(_Strict):
-    channel: int | str
+class DeleteSpec(Strict):
+    channel: Name
     ids: Annotated[list[str], Field(min_length=1)]
 
 
-class EditSpec(_Strict):
-    channel: int | str
+class EditSpec(Strict):
+    channel: Name
     id: str
     text: str
 
 
-class ReceiptSpec(_Strict):
+class ReceiptSpec(Strict):
     """Somebody got a message: the one of that *id*, else the newest that an account sent to the group."""
 
-    channel: int | str
+    channel: Name
     id: str | None = None
     kind: Literal["delivered", "read", "played", "retry"] = "delivered"
 
 
-class PairSpec(_Strict):
+class PairSpec(Strict):
     """A phone links the device that shows *qr* or *code*; without either, the one that began to wait last."""
 
     phone: str | None = None
@@ -81,10 +75,10 @@ class PairSpec(_Strict):
     code: str | None = None
 
 
-class ChangeSpec(_Strict):
+class ChangeSpec(Strict):
     """The world changes; every field that is given is done."""
 
-    channel: int | str | None = None
+    channel: Name | None = None
     name: str | None = None
     announce: bool | None = None
     joined: Number | None = None
@@ -99,12 +93,5 @@ class ChangeSpec(_Strict):
     limits: LimitsSpec | None = None
 
 
-class FaultSpec(_Strict):
+class FaultSpec(PlatformFault):
     platform: Literal["whatsapp"]
-    kind: FaultKind
-    method: str = ""
-    count: Annotated[int, Field(ge=1)] = 1
-    seconds: Annotated[float, Field(ge=0)] = 0
-    code: int | str = ""
-    account: str = ""
-    channel: int | str | None = None

@@ -1,7 +1,7 @@
 """Stands for neonize's Go library: the same functions, on a loopback WhatsApp in place of the real one.
 
-neonize's own Python layer runs on it unmodified. It returns protobuf as the library does, passes on only the events that
-were subscribed to, reconnects by itself after a drop, and asks for a group it was never told of before sending to it.
+neonize's own Python layer runs on it unmodified. It returns protobuf as the library does, passes on only those events
+that were subscribed to, reconnects by itself after a drop, and asks for an unknown group before it sends to it.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import ctypes
 from collections.abc import Callable
 from typing import Any
 
+import neonize.aioze.client
 from neonize.proto import Neonize_pb2 as wire
 from neonize.proto.waE2E.WAWebProtobufsE2E_pb2 import Message
 from neonize.utils.jid import Jid2String, build_jid
@@ -21,6 +22,11 @@ _EVENTS = {"paired": 2, "connected": 3, "logged_out": 6, "replaced": 7, "banned"
 _LOGGED_OUT = {401: wire.LOGGED_OUT, 403: wire.MAIN_DEVICE_GONE, 406: wire.UNKNOWN_LOGOUT}
 _BANS = {101: 1, 102: 2, 103: 3, 104: 4, 106: 5}
 _RECEIPTS = {"delivered": "DELIVERED", "read": "READ", "played": "PLAYED", "retry": "RETRY"}
+
+
+def install() -> None:
+    """Put the stand-in in the library's place, in a process that has no client yet."""
+    neonize.aioze.client.gocode = StandIn()
 
 
 class StandIn:

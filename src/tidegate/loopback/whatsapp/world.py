@@ -43,9 +43,13 @@ class Message:
 
 @dataclass(slots=True)
 class Group:
-    """A group by the part of its address before the @. Members are numbers; True are those who administer it."""
+    """A group by the part of its address before the @; *number* is its place in the world, by which faults know it.
+
+    Members are phone numbers; True are those who administer the group.
+    """
 
     id: str
+    number: int
     name: str
     announce: bool = False
     members: dict[str, bool] = field(default_factory=dict)
@@ -98,7 +102,7 @@ class World:
         """A group with every phone in it; one of the *old_style* has an address that is no number."""
         number = f"{self._dice.randrange(10**12):012d}"
         made = f"6281{number[:9]}-15{number[:8]}" if old_style else f"120363{number}"
-        group = Group(made, name, announce)
+        group = Group(made, len(self.groups) + 1, name, announce)
         group.members = {phone: phone in {plain(admin) for admin in admins} for phone in self.phones}
         self.groups[made] = group
         self.revision += 1

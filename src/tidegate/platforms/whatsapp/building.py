@@ -1,4 +1,4 @@
-"""Messages in WhatsApp's own form, made here so that a file is uploaded once and sent to many; only a child uses this."""
+"""Messages in WhatsApp's own form, made here so that a file is uploaded once; only a child uses this."""
 
 from __future__ import annotations
 

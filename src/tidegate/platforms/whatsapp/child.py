@@ -1,7 +1,7 @@
 """The process in which one account's WhatsApp client lives, with nothing to do but what its parent asks.
 
-neonize blocks, keeps clients in global maps and prints where it likes, so it has a process of its own, one an account. It
-ends when its parent is gone, or has been silent for so long that somebody else may be serving the account.
+neonize blocks, keeps clients in global maps and prints where it likes, so it has a process of its own, one an account.
+It ends when its parent is gone, or has been silent for so long that somebody else may be serving the account.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import sys
 import threading
 import time
 from collections.abc import Awaitable, Callable, Mapping
+from importlib import import_module
 from typing import Any
 
 from neonize.aioze.client import NewAClient
@@ -21,9 +22,9 @@ from neonize.proto.waCompanionReg.WAWebProtobufsCompanionReg_pb2 import DevicePr
 from neonize.utils.jid import build_jid
 
 from tidegate.clock import SystemClock
+from tidegate.frames import Frame, pack, read
 from tidegate.platforms.whatsapp import building
 from tidegate.platforms.whatsapp.events import listen, written
-from tidegate.platforms.whatsapp.frames import Frame, pack, read
 
 _CLOCK = SystemClock()
 _LOOKS_A_LIMIT = 8
@@ -176,10 +177,15 @@ async def _serve(out: int) -> None:
 
 
 def main() -> None:
-    """Serve the parent at the other end of standard input and output, then end at once, blocked threads and all."""
+    """Serve the parent at the other end of standard input and output, then end at once, blocked threads and all.
+
+    An argument names the module that stands in for neonize's library, where the account is a loopback one.
+    """
     out = os.dup(1)
     os.dup2(2, 1)  # the library prints to standard output, which is the parent's pipe
     logging.getLogger().setLevel(logging.WARNING)
+    if sys.argv[1:]:
+        import_module(sys.argv[1]).install()
     logging.getLogger("neonize.utils.ffmpeg").setLevel(logging.ERROR)  # nothing here needs it
     asyncio.run(_serve_and_end(out))
 

@@ -9,7 +9,7 @@ from typing import Any
 import structlog
 
 from tidegate.errors import PlatformError
-from tidegate.platforms.whatsapp.frames import Frame
+from tidegate.frames import Frame
 from tidegate.platforms.whatsapp.numbers import address_of
 from tidegate.platforms.whatsapp.translate import addresses_of, heads_of, receipt_of
 from tidegate.platforms.whatsapp.troubles import read_trouble, send_trouble
@@ -20,7 +20,7 @@ from tidegate.port.media import Arrived, Media, MediaRef
 log = structlog.get_logger()
 
 HAND_ON_WITHIN = timedelta(milliseconds=500)
-"""A send that reaches the library later than this after it left here is not sent: the pace has no room for it (law 6)."""
+"""A send that takes longer than this from here to the library is not sent: the pace has no room for it (law 6)."""
 
 _ANSWERED_WITHIN = timedelta(seconds=90)  # the library itself waits 75 s
 _UPLOADED_WITHIN = timedelta(minutes=15)
@@ -109,16 +109,12 @@ class WhatsAppAccount:
 
     async def _send(self, channel: ChannelId, args: Mapping[str, Any], body: bytes, *, media: bool) -> Receipt:
         said = {"to": self._address(channel), **args}
-        answer = await self._wire.ask(
-            "send", said, body, start_within=self._hand_on_within, within=_ANSWERED_WITHIN
-        )
+        answer = await self._wire.ask("send", said, body, start_within=self._hand_on_within, within=_ANSWERED_WITHIN)
         if "error" in answer.head:
             raise send_trouble(answer.head["error"], media=media)
         return receipt_of(answer.head["ok"])
 
-    async def _read(
-        self, call: str, what: str, args: Mapping[str, Any] | None = None, body: bytes = b""
-    ) -> Frame:
+    async def _read(self, call: str, what: str, args: Mapping[str, Any] | None = None, body: bytes = b"") -> Frame:
         within = _UPLOADED_WITHIN if body else _ANSWERED_WITHIN
         answer = await self._wire.ask(call, args or {}, body, start_within=within, within=within)
         if "error" in answer.head:

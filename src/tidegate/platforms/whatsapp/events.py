@@ -8,7 +8,7 @@ from typing import Any
 from neonize.aioze import events as theirs
 from neonize.aioze.client import NewAClient
 from neonize.proto import Neonize_pb2 as wire
-from neonize.utils.jid import JIDToNonAD, Jid2String, build_jid
+from neonize.utils.jid import Jid2String, JIDToNonAD, build_jid
 
 Tell = Callable[[Mapping[str, Any]], None]
 

@@ -1,7 +1,7 @@
 """One child process from its start to its end, and the calls it was given.
 
-A child may die at any moment. It says that it begins a call before it does, in a pipe that outlives it, so of every call it
-left unanswered it is known whether WhatsApp can have got it.
+A child may die at any moment. It says that it begins a call before it does, in a pipe that outlives it, so of every
+call it left unanswered it is known whether WhatsApp can have got it.
 """
 
 from __future__ import annotations
@@ -18,10 +18,11 @@ from typing import Any
 
 from tidegate.clock import SystemClock
 from tidegate.errors import NotSent, OutcomeUnknown
-from tidegate.platforms.whatsapp.frames import Frame, pack, read
+from tidegate.frames import Frame, pack, read
 
 CHILD = "tidegate.platforms.whatsapp.child"
-LOOPBACK_CHILD = "tidegate.loopback.whatsapp.child"
+STAND_IN = "tidegate.loopback.whatsapp.standin"
+"""What a child puts in the place of neonize's Go library when its account is a loopback one."""
 
 _CLOCK = SystemClock()  # the child lives in the machine's own time
 _BEATS = 4
@@ -49,20 +50,22 @@ class Line:
     @classmethod
     async def start(
         cls,
-        program: str,
         opening: Mapping[str, Any],
         *,
+        stand_in: str | None,
         silent_after: timedelta,
         heard: Callable[[Frame], None],
         said: Callable[[str], None],
     ) -> Line:
         """Start a child and have it connect; *heard* gets what WhatsApp tells by itself, *said* what the child prints.
 
-        What is secret in *opening* goes through the pipe: others can read a process's arguments and environment.
+        With a *stand_in*, the name of a module, the library below neonize is that one's. What is secret in *opening*
+        goes through the pipe: others can read a process's arguments and environment.
         """
         process = await asyncio.create_subprocess_exec(
-            sys.executable, "-m", program, stdin=PIPE, stdout=PIPE, stderr=PIPE, start_new_session=True
-        )  # a session of its own: Ctrl-C at the terminal is for the parent, which closes in order
+            sys.executable, "-m", CHILD, *([stand_in] if stand_in else []), stdin=PIPE, stdout=PIPE, stderr=PIPE,
+            start_new_session=True,  # Ctrl-C at the terminal is for the parent, which closes in order
+        )  # fmt: skip
         line = cls(process, heard, said)
         line._tasks = [
             asyncio.create_task(line._listen(), name=f"child {process.pid}"),

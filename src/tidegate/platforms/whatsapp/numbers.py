@@ -1,4 +1,4 @@
-"""Groups by number: WhatsApp names them by addresses, of which the new ones are numbers and the old ones are not. Pure."""
+"""Groups by number. WhatsApp names them by addresses: those of new groups are numbers, of old ones not. Pure."""
 
 from __future__ import annotations
 

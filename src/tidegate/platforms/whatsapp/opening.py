@@ -10,7 +10,7 @@ from tidegate.clock import Clock
 from tidegate.errors import BadInput, PlatformError, SignedOut
 from tidegate.platforms import control as control_of
 from tidegate.platforms.whatsapp.client import HAND_ON_WITHIN, WhatsAppAccount
-from tidegate.platforms.whatsapp.line import CHILD, LOOPBACK_CHILD
+from tidegate.platforms.whatsapp.line import STAND_IN
 from tidegate.platforms.whatsapp.troubles import NOT_LINKED
 from tidegate.platforms.whatsapp.wire import Home, Wire
 from tidegate.port import NoteConnect, Opener, Vault
@@ -68,11 +68,11 @@ async def home_of(
 ) -> Home:
     """The child of an account: with the real library, or with a stand-in on the loopback it was added with."""
     if account.loopback is None:
-        return Home(account.name, CHILD, await sessions.address(), device, silent_after)
+        return Home(account.name, await sessions.address(), device, silent_after)
     address = await find_loopback(account.loopback)
     if not address.startswith("tcp://127.0.0.1:"):
         raise BadInput(f"{address} is no loopback WhatsApp: those listen on 127.0.0.1.")
-    return Home(account.name, LOOPBACK_CHILD, address, device, silent_after)
+    return Home(account.name, address, device, silent_after, STAND_IN)
 
 
 async def ask_control(control: str) -> str:

@@ -41,16 +41,16 @@ _BANNED_FOR = {
 
 NOT_LINKED = "This account is not linked to WhatsApp."
 REPLACED = (
-    "Another program uses the WhatsApp session of this account, so this one stopped. See that only one Tidegate with this "
-    "database runs, a copy of it included, then resume the account."
+    "Another program uses the WhatsApp session of this account, so this one stopped. See that no copy of this database "
+    "is in use elsewhere, then resume the account."
 )
 OUTDATED = (
-    "WhatsApp no longer accepts the library that Tidegate uses for it. Install a newer release of Tidegate, then resume "
-    "the account."
+    "WhatsApp no longer accepts the library that Tidegate uses for it. Install a newer release of Tidegate, then "
+    "resume the account."
 )
 TIMELOCK = (
     "WhatsApp restricts this account (error 463: it may reach out to nobody new, perhaps to nobody at all), so it was "
-    "paused before that becomes a ban. Look at WhatsApp on the phone, wait until the restriction ends, then resume the account."
+    "paused before that becomes a ban. Look at WhatsApp on the phone, wait until the restriction ends, then resume it."
 )
 
 
@@ -81,7 +81,9 @@ def _query_refused(code: int, said: str) -> PlatformError:
         return AskedToWait(UNNAMED_WAIT)
     if code == _TIMELOCK:
         return Halted(TIMELOCK)
-    return Refused(f"WhatsApp refused a question: {said}.") if code < 500 else PlatformError(f"WhatsApp failed: {said}.")
+    if code < 500:
+        return Refused(f"WhatsApp refused a question: {said}.")
+    return PlatformError(f"WhatsApp could not answer a question: {said}.")
 
 
 def _send_refused(code: int, *, media: bool) -> PlatformError:

@@ -16,7 +16,7 @@ import structlog
 
 from tidegate.clock import Clock, SystemClock
 from tidegate.errors import Banned, NotSent, PlatformError, SignedOut
-from tidegate.platforms.whatsapp.frames import Frame
+from tidegate.frames import Frame
 from tidegate.platforms.whatsapp.line import Line
 from tidegate.platforms.whatsapp.translate import arrived_of
 from tidegate.platforms.whatsapp.troubles import connect_trouble, stopped_by
@@ -35,13 +35,13 @@ _REAL = SystemClock()
 
 @dataclass(frozen=True, slots=True)
 class Home:
-    """Which child to start for an account: the program, what it opens, and how long its parent may be silent."""
+    """Which child to start for an account: what it opens, with which library, and how long its parent may be silent."""
 
     account: str
-    program: str
     session: str
     device: str
     silent_after: timedelta
+    stand_in: str | None = None
 
     def opening(self) -> dict[str, Any]:
         return {"session": self.session, "device": self.device, "name": f"tidegate {self.account}"}
@@ -83,7 +83,7 @@ class Wire:
     async def ask(
         self, name: str, args: Mapping[str, Any], body: bytes = b"", *, start_within: timedelta, within: timedelta
     ) -> Frame:
-        """One call by the child, looked at once more right before it leaves; nothing leaves while nothing is connected."""
+        """One call by the child, after a last look; nothing leaves while nothing is connected."""
         if self._stopped is not None:
             raise self._stopped
         if self._line is None or not self._connected.is_set():
@@ -106,8 +106,8 @@ class Wire:
         self._failed = asyncio.get_running_loop().create_future()
         try:
             self._line = await Line.start(
-                self._home.program,
                 self._home.opening(),
+                stand_in=self._home.stand_in,
                 silent_after=self._home.silent_after,
                 heard=self._hear,
                 said=self._log,
@@ -118,10 +118,11 @@ class Wire:
             raise
 
     async def _until_connected(self, line: Line) -> None:
-        waits = [asyncio.ensure_future(one) for one in (self._connected.wait(), line.ended.wait())]
+        waits = [asyncio.create_task(event.wait()) for event in (self._connected, line.ended)]
+        any_of: list[asyncio.Future[Any]] = [*waits, self._failed]
         try:
             within = CONNECTED_WITHIN.total_seconds()
-            await asyncio.wait({*waits, self._failed}, timeout=within, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait(any_of, timeout=within, return_when=asyncio.FIRST_COMPLETED)
         finally:
             for wait in waits:
                 wait.cancel()

@@ -8,7 +8,7 @@ import io
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidegate.platforms.whatsapp.frames import Frame, pack, read, read_from
+from tidegate.frames import Frame, pack, read, read_from
 
 heads = st.dictionaries(st.text(), st.one_of(st.integers(), st.text(), st.booleans()), max_size=4)
 frames = st.builds(Frame, heads, st.binary(max_size=64))
