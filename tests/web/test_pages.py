@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import re
 from collections.abc import AsyncIterator
@@ -11,10 +12,11 @@ import httpx
 import pytest
 
 from tests.web.visiting import htmx, sign_in, visiting
-from tidegate.store import tokens
+from tidegate.store import accounts, tokens
 from tidegate.store.database import Database
 from tidegate.web.assets import HTMX, HTMX_SHA256, all_assets
 from tidegate.web.rendering import NAVIGATION
+from tidegate.words import AccountState, Platform, Standing
 
 HOSTILE = '<script>alert("x")</script>"\' onload=\u202e\u2066' + "ł" * 10_000
 
@@ -71,6 +73,29 @@ class TestEveryPage:
         assert refused.status_code == 400
         client.cookies["tidegate_theme"] = "x"
         assert 'data-theme="x"' not in (await client.get("/")).text
+
+
+class TestOverview:
+    async def test_it_shows_lanes_what_needs_a_person_and_what_happened(
+        self, client: httpx.AsyncClient, database: Database
+    ) -> None:
+        """Each part alone is what the whole page shows of it."""
+        async with database.transaction() as connection:
+            account = await accounts.add(connection, "shop", Platform.WHATSAPP, Standing.NEW, loopback="x")
+            await accounts.change_state(connection, account, AccountState.SIGNED_OUT, expected=[AccountState.ACTIVE])
+        parts = {
+            "lanes": "signed out",
+            "needs": "sign it in again: tidegate account remove shop, then tidegate account add",
+            "feed": "account signed out",
+            "figures": "accounts served, of 1",
+            "running": "Nothing is under way",
+        }
+        async with asyncio.timeout(30):
+            while "account signed out" not in (page := (await client.get("/")).text):
+                await asyncio.sleep(0.05)
+        for name, shown in parts.items():
+            assert shown in page
+            assert shown in (await client.get(f"/overview/{name}")).text
 
 
 class TestSettings:

@@ -1,0 +1,212 @@
+"""What the overview shows: lanes, what was spent and what the naive way would take, what runs, what needs a person."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import asyncpg
+
+from tidegate.store.database import Connection
+from tidegate.words import AccountState, Platform
+
+
+@dataclass(frozen=True, slots=True)
+class Lane:
+    """An account and how its lane does right now; *sent* and *read* are calls of the last minute."""
+
+    name: str
+    platform: Platform
+    state: AccountState
+    served_by: str | None
+    paused_until: datetime | None
+    rate: int | None
+    ceiling: int | None
+    sent: int
+    read: int
+
+
+@dataclass(frozen=True, slots=True)
+class Lately:
+    """The last 24 hours: cycles, what they and all else cost, and what a search of every place would have cost."""
+
+    cycles: int
+    cycle_calls: int
+    naive_calls: int
+    calls: int
+    connect_calls: int
+
+
+@dataclass(frozen=True, slots=True)
+class House:
+    """How many accounts there are, how many of them are served, and by how many workers."""
+
+    accounts: int
+    served: int
+    workers: int
+
+
+@dataclass(frozen=True, slots=True)
+class Needs:
+    """What waits for a person."""
+
+    accounts: list[tuple[str, AccountState]]
+    given_up: int
+    runs: list[tuple[int, str, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """The last that was told of something under way."""
+
+    kind: str
+    subject: str
+    data: Mapping[str, Any]
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Something that a person asked of an account's worker and that is not answered yet."""
+
+    account: str
+    kind: str
+    asked_at: datetime
+    taken: bool
+
+
+async def house(connection: Connection) -> House:
+    row = await connection.fetchrow(
+        """
+        SELECT (SELECT count(*) FROM accounts) AS accounts,
+            (SELECT count(*) FROM accounts a JOIN workers w ON w.number = a.owner AND w.ended_at IS NULL) AS served,
+            (SELECT count(*) FROM workers WHERE ended_at IS NULL) AS workers
+        """
+    )
+    assert row is not None
+    return House(**dict(row))
+
+
+async def lanes(connection: Connection, most: int) -> list[Lane]:
+    """Accounts with their lanes, those that wait for somebody first."""
+    rows = await connection.fetch(
+        """
+        WITH shown AS (
+            SELECT a.*, (SELECT max(until) FROM waits
+                         WHERE account = a.id AND kind = 'account' AND until > clock_now()) AS paused_until
+            FROM accounts a
+            ORDER BY a.state = 'active', a.id
+            LIMIT $1
+        ), lately AS (
+            SELECT account, count(*) FILTER (WHERE charged) AS sent, count(*) FILTER (WHERE NOT charged) AS read
+            FROM calls
+            WHERE at > clock_now() - interval '1 minute' AND kind = 'work'
+            GROUP BY account
+        )
+        SELECT s.name, s.platform, s.state, w.name AS served_by, s.paused_until, p.rate, p.ceiling,
+            coalesce(l.sent, 0) AS sent, coalesce(l.read, 0) AS read
+        FROM shown s
+        LEFT JOIN workers w ON w.number = s.owner AND w.ended_at IS NULL
+        LEFT JOIN pace p ON p.account = s.id
+        LEFT JOIN lately l ON l.account = s.id
+        ORDER BY s.state = 'active', s.id
+        """,
+        most,
+    )
+    return [_lane(row) for row in rows]
+
+
+def _lane(row: asyncpg.Record) -> Lane:
+    return Lane(**{**dict(row), "platform": Platform(row["platform"]), "state": AccountState(row["state"])})
+
+
+async def lately(connection: Connection) -> Lately:
+    """Sum up a day. The naive way asks every channel, and every topic of a forum, in each whole cycle."""
+    row = await connection.fetchrow(
+        """
+        WITH whole AS (
+            SELECT account, count(*) AS cycles, sum((report->>'calls_total')::bigint) AS calls
+            FROM cycles
+            WHERE ended_at > clock_now() - interval '24 hours' AND whole
+            GROUP BY account
+        ), places_of AS (
+            SELECT c.reader AS account, sum(greatest(1, (
+                SELECT count(*) FROM places p WHERE p.channel = c.id AND p.topic <> 0
+            ))) AS places
+            FROM channels c
+            WHERE c.enabled AND c.reader IN (SELECT account FROM whole)
+            GROUP BY c.reader
+        ), spent AS (
+            SELECT count(*) FILTER (WHERE kind = 'work') AS calls, count(*) FILTER (WHERE kind = 'connect') AS connect
+            FROM calls
+            WHERE at > clock_now() - interval '24 hours' AND outcome <> 'not_sent'
+        )
+        SELECT coalesce(sum(w.cycles), 0)::bigint AS cycles,
+            coalesce(sum(w.calls), 0)::bigint AS cycle_calls,
+            coalesce(sum(w.cycles * p.places), 0)::bigint AS naive_calls,
+            (SELECT calls FROM spent) AS calls,
+            (SELECT connect FROM spent) AS connect_calls
+        FROM whole w LEFT JOIN places_of p USING (account)
+        """
+    )
+    assert row is not None
+    return Lately(**dict(row))
+
+
+async def needs(connection: Connection, most: int = 10) -> Needs:
+    """Accounts that cannot work by themselves, archives that were given up, runs that a person has to look at."""
+    accounts = await connection.fetch(
+        "SELECT name, state FROM accounts WHERE state IN ('signed_out', 'banned') ORDER BY id LIMIT $1", most
+    )
+    runs = await connection.fetch(
+        """
+        SELECT id, name, coalesce(paused_by, state) AS why
+        FROM runs
+        WHERE state = 'needs_attention' OR paused_by = 'restore'
+        ORDER BY id DESC LIMIT $1
+        """,
+        most,
+    )
+    return Needs(
+        accounts=[(row["name"], AccountState(row["state"])) for row in accounts],
+        given_up=await connection.fetchval("SELECT count(*) FROM archives WHERE state = 'given_up'"),
+        runs=[(row["id"], row["name"], row["why"]) for row in runs],
+    )
+
+
+async def progress(connection: Connection, most: int = 10) -> list[Progress]:
+    """What was told of work under way within the last minute, unless its end was told since."""
+    rows = await connection.fetch(
+        """
+        SELECT * FROM (
+            SELECT DISTINCT ON (split_part(kind, '.', 1), subject) kind, subject, data, at
+            FROM events
+            WHERE at > clock_now() - interval '1 minute'
+              AND kind IN ('backfill.progressed', 'backfill.ended', 'archive.progressed', 'archive.filed',
+                           'archive.indexed', 'archive.failed')
+            ORDER BY split_part(kind, '.', 1), subject, id DESC
+        ) AS newest
+        WHERE kind LIKE '%.progressed'
+        ORDER BY at DESC
+        LIMIT $1
+        """,
+        most,
+    )
+    return [Progress(**dict(row)) for row in rows]
+
+
+async def asked(connection: Connection, most: int = 10) -> list[Asked]:
+    """Commands that are open, the oldest first."""
+    rows = await connection.fetch(
+        """
+        SELECT a.name AS account, c.kind, c.asked_at, c.state = 'taken' AS taken
+        FROM commands c JOIN accounts a ON a.id = c.account
+        WHERE c.state IN ('asked', 'taken')
+        ORDER BY c.id
+        LIMIT $1
+        """,
+        most,
+    )
+    return [Asked(**dict(row)) for row in rows]
