@@ -167,7 +167,7 @@ async def ask_account(house: House, account: Account, kind: str, args: dict[str,
     When nobody serves the account, this process takes it for the duration, as a worker would. A person who has to
     act first is told so.
     """
-    _require_active(account)
+    require_active(account)
     asking = asyncio.create_task(ask_owner(house.database, account.id, kind, args, within=ANSWERED_WITHIN))
     watching = asyncio.create_task(_until_unable(house.database, account.name))
     stop = asyncio.Event()
@@ -212,10 +212,11 @@ async def _until_unable(database: Database, name: str) -> None:
     while True:
         await SystemClock().sleep(timedelta(seconds=1))
         async with database.connection() as connection:
-            _require_active((await accounts.find(connection, name)).account)
+            require_active((await accounts.find(connection, name)).account)
 
 
-def _require_active(account: Account) -> None:
+def require_active(account: Account) -> None:
+    """Refuse to ask an account that nobody would answer for."""
     if account.platform not in MIRRORED:
         raise BadInput(
             f'Account "{account.name}" is on {account.platform.value}; this release mirrors Telegram and Discord.'

@@ -119,13 +119,11 @@ async def _readers(house: House, names: list[str]) -> list[tuple[Account, list[i
 
 
 async def _key(connection: Connection, name: str) -> int:
+    from tidegate.steering import require_history
     from tidegate.store import channels
 
     kept = await channels.find(connection, name)
-    if not (kept.enabled and kept.in_full) or kept.by_topic:
-        raise BadInput(f'"{kept.title}" is not mirrored in full. Do that with: tidegate channel enable {name} --full')
-    if kept.reader is None:
-        raise BadInput(f'No account sees "{kept.title}" at the moment: tidegate channel sync ACCOUNT.')
+    require_history(kept)
     return kept.key
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -101,21 +102,31 @@ async def expect_cycle(connection: Connection, claim: Claim, span: timedelta) ->
     )  # fmt: skip
 
 
-async def next_due_at(
-    connection: Connection, account: AccountId | None, place: asyncpg.Record, scans: ScanHabits, every: timedelta
-) -> datetime:
-    """When a place of ``places.shown`` is looked at next: in its reader's next cycle, a cold one in that of its turn.
+async def next_dues(
+    connection: Connection,
+    looked_at: Sequence[tuple[AccountId | None, asyncpg.Record]],
+    scans: ScanHabits,
+    every: timedelta,
+) -> list[datetime]:
+    """When each place, given with its reader, is looked at: in the reader's next cycle, a cold one in that of its turn.
 
     A worker makes a cycle when it starts, so where nobody serves the account the next cycle is as good as now.
     """
-    row = await connection.fetchrow(
-        "SELECT clock_now() AS now, max(next_cycle_at) AS at, max(cycle) AS cycle FROM accounts WHERE id = $1", account
+    now: datetime = await connection.fetchval("SELECT clock_now()")
+    rows = await connection.fetch(
+        f"""
+        SELECT a.id, a.next_cycle_at AS at, a.cycle FROM accounts a
+        WHERE a.id = ANY($1) AND a.next_cycle_at IS NOT NULL AND a.id IN ({workers.SERVED})
+        """,
+        list({account for account, _ in looked_at if account is not None}),
     )
-    assert row is not None
-    now: datetime = row["now"]
-    if account is None or row["at"] is None or not await workers.serves(connection, account):
-        return now
-    turn = row["cycle"] + 1 + place["turn_offset"]
-    waits: int = cycles_until_turn(places.memory_of(place), scans, turn=turn)
-    at: datetime = max(now, row["at"])
-    return at + waits * every
+    served = {row["id"]: row for row in rows}
+
+    def due(account: AccountId | None, place: asyncpg.Record) -> datetime:
+        if account is None or (row := served.get(account)) is None:
+            return now
+        waits = cycles_until_turn(places.memory_of(place), scans, turn=row["cycle"] + 1 + place["turn_offset"])
+        at: datetime = max(now, row["at"])
+        return at + waits * every
+
+    return [due(account, place) for account, place in looked_at]

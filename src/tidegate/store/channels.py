@@ -142,8 +142,9 @@ async def claim_readers(connection: Connection, account: AccountId) -> None:
 
 async def find(connection: Connection, named: str) -> Kept:
     """The channel of that number or title, or a sentence that names the candidates."""
-    number = named.removeprefix("-100") if named.startswith("-100") else named
-    rows = await connection.fetch(f"{_KEPT} WHERE c.number::text = $1 OR c.title = $2 ORDER BY c.id", number, named)
+    written = named.removeprefix("-100") if named.startswith("-100") else named
+    number = int(written) if written.isascii() and written.isdecimal() and int(written) < 2**63 else None
+    rows = await connection.fetch(f"{_KEPT} WHERE c.number = $1 OR c.title = $2 ORDER BY c.id", number, named)
     if len(rows) == 1:
         return _kept(rows[0])
     if rows:
@@ -162,6 +163,12 @@ async def listing(connection: Connection, account: AccountId | None = None) -> l
         account,
     )
     return [_kept(row) for row in rows]
+
+
+async def of_keys(connection: Connection, keys: Collection[int]) -> dict[int, Kept]:
+    """These channels, by our numbers of them."""
+    rows = await connection.fetch(f"{_KEPT} WHERE c.id = ANY($1)", list(keys))
+    return {row["key"]: _kept(row) for row in rows}
 
 
 async def read_by(connection: Connection, account: AccountId, number: ChannelId) -> int | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Container
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from tidegate.store.database import Connection
@@ -30,6 +31,20 @@ class Answer:
     state: str
     result: Any
     error: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A command as whoever asked sees it: by the name of its account, and how far it is."""
+
+    id: int
+    account: str
+    kind: str
+    state: str
+    result: Any
+    error: str | None
+    asked_at: datetime
+    ended_at: datetime | None
 
 
 async def ask(connection: Connection, account: AccountId, kind: str, args: dict[str, Any]) -> CommandId:
@@ -93,3 +108,15 @@ async def answer_of(connection: Connection, command: CommandId) -> Answer | None
         "SELECT state, result, error FROM commands WHERE id = $1 AND state IN ('done', 'failed')", command
     )
     return Answer(**dict(row)) if row else None
+
+
+async def tell(connection: Connection, command: int) -> Told | None:
+    """A command that was asked, answered or not; None when there is none of that number, or no longer."""
+    row = await connection.fetchrow(
+        """
+        SELECT c.id, a.name AS account, c.kind, c.state, c.result, c.error, c.asked_at, c.ended_at
+        FROM commands c JOIN accounts a ON a.id = c.account WHERE c.id = $1
+        """,
+        command,
+    )
+    return Told(**dict(row)) if row else None

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+import asyncpg
+
 from tidegate.errors import NotOurs
 from tidegate.store.database import Connection
 from tidegate.words import AccountId, Claim
@@ -74,6 +76,20 @@ async def record(
 async def complete(connection: Connection, row: int, report: dict[str, Any]) -> None:
     """Keep the report of a cycle once what followed it has been counted too."""
     await connection.execute("UPDATE cycles SET report = $2 WHERE id = $1", row, report)
+
+
+async def listing(
+    connection: Connection, account: AccountId, *, before: int | None = None, most: int
+) -> list[asyncpg.Record]:
+    """An account's cycles, newest first, those before a row."""
+    rows: list[asyncpg.Record] = await connection.fetch(
+        """
+        SELECT id, number, whole, began_at, ended_at, report FROM cycles
+        WHERE account = $1 AND id < coalesce($2, 9223372036854775807) ORDER BY id DESC LIMIT $3
+        """,
+        account, before, most,
+    )  # fmt: skip
+    return rows
 
 
 async def prune(connection: Connection, before: datetime, *, limit: int = 10_000) -> int:

@@ -9,7 +9,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, Response
 from starlette.exceptions import HTTPException
 
-from tidegate.errors import BadInput
+from tidegate.errors import BadInput, TidegateError
 from tidegate.web.rendering import is_htmx, page
 
 
@@ -18,6 +18,7 @@ def explain(app: FastAPI) -> None:
     app.add_exception_handler(HTTPException, _refuse)
     app.add_exception_handler(RequestValidationError, _refuse_input)
     app.add_exception_handler(BadInput, _refuse_bad_input)
+    app.add_exception_handler(TidegateError, _refuse_for_now)
     app.add_exception_handler(Exception, _own_fault)
 
 
@@ -60,6 +61,11 @@ async def _refuse_input(request: Request, found: Exception) -> Response:
 
 async def _refuse_bad_input(request: Request, found: Exception) -> Response:
     return refusal(request, HTTPStatus.BAD_REQUEST, str(found))
+
+
+async def _refuse_for_now(request: Request, found: Exception) -> Response:
+    """It makes sense and cannot be done in the state that things are in; the sentence says what to do first."""
+    return refusal(request, HTTPStatus.CONFLICT, str(found))
 
 
 async def _own_fault(request: Request, _problem: Exception) -> Response:

@@ -3,19 +3,31 @@
 from __future__ import annotations
 
 from http import HTTPStatus
+from typing import Annotated
 
-from fastapi import APIRouter, HTTPException
+from fastapi import APIRouter, HTTPException, Query
 from fastapi.responses import Response
+from pydantic import BaseModel
 
+from tidegate import steering
 from tidegate.errors import BadInput
 from tidegate.shapes.accounts import AccountRow, account_row, account_rows
+from tidegate.shapes.commands import CommandRow
+from tidegate.shapes.cycles import CyclesPage, cycles_page
 from tidegate.store import accounts as kept_accounts
-from tidegate.store import commands
 from tidegate.store.accounts import Listed
-from tidegate.store.database import Connection, Database
+from tidegate.store.database import Connection
 from tidegate.web.api.access import InDatabase, ReaderOfAll, Steerer
-from tidegate.web.api.asking import AccountNamed, answer, answer_all, refusals
-from tidegate.words import AccountState
+from tidegate.web.api.asking import AccountNamed, Limit, Number, answer, answer_all, refusals
+from tidegate.web.api.commands import accepted
+
+
+class CyclesAsked(BaseModel):
+    """Which cycles: those before one, which *next* of the page before names."""
+
+    before: Number | None = None
+    limit: Limit = 50
+
 
 accounts = APIRouter(prefix="/accounts", tags=["accounts"])
 
@@ -40,7 +52,10 @@ async def shown(database: InDatabase, _: ReaderOfAll, account: AccountNamed) -> 
 )
 async def pause(database: InDatabase, _: Steerer, account: AccountNamed) -> Response:
     """Make no further call for the account until it is resumed."""
-    return await _change(database, account, AccountState.PAUSED, AccountState.ACTIVE)
+    async with database.transaction() as connection:
+        await found_account(connection, account)
+        await steering.pause(connection, account)
+        return answer(await account_row(connection, account))
 
 
 @accounts.post(
@@ -48,23 +63,46 @@ async def pause(database: InDatabase, _: Steerer, account: AccountNamed) -> Resp
 )
 async def resume(database: InDatabase, _: Steerer, account: AccountNamed) -> Response:
     """Let the account work again, after a pause or a ban that is over."""
-    return await _change(database, account, AccountState.ACTIVE, AccountState.PAUSED, AccountState.BANNED)
-
-
-async def _change(database: Database, name: str, state: AccountState, *expected: AccountState) -> Response:
-    """Store the state and tell the owner, who looks again; one that is in that state already stays in it."""
     async with database.transaction() as connection:
-        found = (await found_account(connection, name)).account
-        changed = await kept_accounts.change_state(connection, found.id, state, expected=expected)
-        if not changed and found.state is not state:
-            raise HTTPException(HTTPStatus.CONFLICT, unable(found.name, found.state))
-        await commands.ask(connection, found.id, "look_again", {})
-        return answer(await account_row(connection, name))
+        await found_account(connection, account)
+        await steering.resume(connection, account)
+        return answer(await account_row(connection, account))
 
 
-def unable(name: str, state: AccountState) -> str:
-    """Why an account cannot do what is asked, and what a person does about it."""
-    return f'Account "{name}" is {state.value.replace("_", " ")}: {state.next_action.replace("NAME", name)}.'
+@accounts.post(
+    "/{account}/cycle",
+    response_model=CommandRow,
+    status_code=HTTPStatus.ACCEPTED,
+    responses=refusals(HTTPStatus.BAD_REQUEST, HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT),
+)
+async def cycle(database: InDatabase, _: Steerer, account: AccountNamed) -> Response:
+    """Have a cycle over all of the account's channels made now."""
+    async with database.transaction() as connection:
+        found = await found_account(connection, account)
+        return await accepted(connection, await steering.ask_cycle(connection, found.account))
+
+
+@accounts.post(
+    "/{account}/sync",
+    response_model=CommandRow,
+    status_code=HTTPStatus.ACCEPTED,
+    responses=refusals(HTTPStatus.BAD_REQUEST, HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT),
+)
+async def sync(database: InDatabase, _: Steerer, account: AccountNamed) -> Response:
+    """Have the account list what it can see now."""
+    async with database.transaction() as connection:
+        found = await found_account(connection, account)
+        return await accepted(connection, await steering.ask_sync(connection, found.account))
+
+
+@accounts.get("/{account}/cycles", response_model=CyclesPage, responses=refusals(HTTPStatus.NOT_FOUND))
+async def cycles(
+    database: InDatabase, _: ReaderOfAll, account: AccountNamed, asked: Annotated[CyclesAsked, Query()]
+) -> Response:
+    """What each cycle did and how many calls it spent, newest first."""
+    async with database.connection() as connection:
+        found = await found_account(connection, account)
+        return answer(await cycles_page(connection, found.account, before=asked.before, most=asked.limit))
 
 
 async def found_account(connection: Connection, name: str) -> Listed:
