@@ -1,10 +1,11 @@
 """What a cycle over a million topics has to look at is known in one query, sooner than row by row by hundreds of times.
 
 One account follows 1,000 topics in each of 1,000 forums and was restarted a minute after its last cycle: nearly all
-are fresh and idle. ``query_ms`` is all that a cycle asks before the gate: the verdicts and the topics that are read
-anyway in one query, and those with failures. ``rest_ms`` is what it stores after the gate found every forum unchanged.
-``full_scan_ms`` loads every place and asks the rule about each, which is also the oracle for all of them; ``per_row_s``
-is one query a place, as the seed had it: measured on a sample and scaled. ``due`` are the places that are no skips.
+are fresh and idle. ``query_ms`` is all that a cycle asks before the gate: the topics that are read anyway in one query,
+and those with failures. ``rest_ms`` is what it counts and stores after the gate found every forum unchanged;
+``count_ms`` is the counting alone, for ``tidegate plan``. ``full_scan_ms`` loads every place and asks the rule about
+each, which is also the oracle for all of them; ``per_row_s`` is one query a place, as the seed had it: measured on a
+sample and scaled. ``due`` are the places that are no skips.
 ``turn_*`` are the same for the hour after, when every place is cold and a fifth of them has its turn, ``busy_*`` for
 one in which none is cold.
 """
@@ -19,12 +20,12 @@ from typing import Any, TypeVar
 
 from bench._server import own_database
 from tidegate.clock import SystemClock
-from tidegate.mirror.asleep import AT_ONCE
+from tidegate.mirror.asleep import FORUMS_AT_ONCE
 from tidegate.rules.retrying import RetryHabits
 from tidegate.rules.scanning import SKIPS, ScanHabits, Verdict, decide_scan
 from tidegate.store import accounts, places
 from tidegate.store.database import Connection, Database
-from tidegate.store.due import Moment, load_awake, rest
+from tidegate.store.due import Moment, Sleepers, count_asleep, load_awake, rest
 from tidegate.store.places import Memory, Place
 from tidegate.words import AccountId, Platform, Standing
 
@@ -113,11 +114,14 @@ async def _measure(database: Database, account: AccountId) -> dict[str, Any]:
         query_s = statistics.median([(await _timed(asked))[0] for _ in range(ROUNDS)])
         full_scan_s, judged = await _timed(lambda: _judge_all(connection, account))
         per_row_s = (await _timed(lambda: _row_by_row(connection)))[0] / SAMPLE * FORUMS * TOPICS
-    told = _told(found)
-    rest_s = (await _timed(lambda: _rest(database, found)))[0]
+        forums = [row["id"] for row in await connection.fetch("SELECT id FROM channels")]
+        count_s, asleep = await _timed(lambda: _count(connection, found, forums))
+    told = _told(found, asleep)
+    rest_s = (await _timed(lambda: _rest(database, found, forums)))[0]
     return {
         "due": sum(count for (_, verdict), count in told.items() if verdict not in SKIPS),
         "query_ms": round(query_s * 1_000, 1),
+        "count_ms": round(count_s * 1_000, 1),
         "rest_ms": round(rest_s * 1_000, 1),
         "full_scan_ms": round(full_scan_s * 1_000, 1),
         "per_row_s": round(per_row_s, 1),
@@ -127,11 +131,13 @@ async def _measure(database: Database, account: AccountId) -> dict[str, Any]:
     }
 
 
-def _told(memory: Memory) -> Found:
-    """What a cycle knows: topics with failures judged by the rule, the others as they were counted."""
+def _told(memory: Memory, asleep: dict[int, Counter[Verdict]]) -> Found:
+    """What a cycle knows: topics with failures judged by the rule, the others as they were found and counted."""
     told: Found = Counter()
-    for key, topics in memory.topics.items():
-        told.update({(key, verdict): count for verdict, count in (topics.wanting + topics.asleep).items()})
+    for key, topics in asleep.items():
+        told.update({(key, verdict): count for verdict, count in topics.items()})
+    for key, wanted in memory.wanted.items():
+        told.update((key, verdict) for verdict in wanted.values())
     for place in memory.places:
         told[place.key, _judge(place, memory)] += 1
     return +told
@@ -141,15 +147,24 @@ def _judge(place: Place, memory: Memory) -> Verdict:
     return decide_scan(place.memory, SCANS, now=memory.now, turn=memory.cycle + 1 + place.turn_offset)
 
 
-async def _rest(database: Database, memory: Memory) -> None:
-    """Store what becomes of all sleeping topics, in the cycle's portions."""
-    awake = [(place.key, place.topic) for place in memory.places]
-    keys = list(memory.topics)
-    portion = AT_ONCE // TOPICS
-    for start in range(0, len(keys), portion):
+async def _count(connection: Connection, memory: Memory, forums: list[int]) -> dict[int, Counter[Verdict]]:
+    return await count_asleep(connection, _sleepers(memory, forums), SCANS, _moment(memory))
+
+
+async def _rest(database: Database, memory: Memory, forums: list[int]) -> None:
+    """Count and store what becomes of all sleeping topics, in the cycle's portions."""
+    for start in range(0, len(forums), FORUMS_AT_ONCE):
+        some = forums[start : start + FORUMS_AT_ONCE]
         async with database.transaction() as connection:
-            moment = Moment(memory.now, memory.cycle + 1, whole=True)
-            await rest(connection, keys[start : start + portion], awake, SCANS, moment)
+            await rest(connection, _sleepers(memory, some), SCANS, _moment(memory))
+
+
+def _sleepers(memory: Memory, forums: list[int]) -> Sleepers:
+    return Sleepers(forums, [(place.key, place.topic) for place in memory.places])
+
+
+def _moment(memory: Memory) -> Moment:
+    return Moment(memory.now, memory.cycle + 1, whole=True)
 
 
 async def _timed(work: Callable[[], Awaitable[T]]) -> tuple[float, T]:

@@ -69,7 +69,7 @@ async def test_many_topics_are_stored_in_portions(
     mirror: Mirror, forums: list[Channel], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A transaction does not grow with the account: each takes some forums, and together they are all of them."""
-    monkeypatch.setattr(asleep, "AT_ONCE", 1)
+    monkeypatch.setattr(asleep, "FORUMS_AT_ONCE", 1)
     assert (await mirror.cycle()).verdicts == Counter({Verdict.UNCHANGED: 10})
     rows = await mirror.rows("SELECT verdict FROM places WHERE selected")
     assert [row["verdict"] for row in rows] == [Verdict.UNCHANGED.value] * 8

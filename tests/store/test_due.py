@@ -29,7 +29,7 @@ from tidegate.rules.scanning import (
 )
 from tidegate.store import accounts, places
 from tidegate.store.database import Connection, Database
-from tidegate.store.due import Moment, load_awake, note_unreadable, rest
+from tidegate.store.due import Moment, Sleepers, count_asleep, load_awake, rest
 from tidegate.store.places import Memory, Place
 from tidegate.words import AccountId, Platform, Standing
 
@@ -151,14 +151,20 @@ async def by_the_rule(connection: Connection, account: AccountId, scans: ScanHab
     return judged
 
 
-def told(memory: Memory, scans: ScanHabits) -> dict[int, Counter[Verdict]]:
-    """What the cycle knows: the objects judged, and the others as they were counted."""
-    judged = {key: topics.wanting + topics.asleep for key, topics in memory.topics.items()}
+def sleepers_of(memory: Memory, key: int) -> Sleepers:
+    return Sleepers([key], [(place.key, place.topic) for place in memory.places])
+
+
+def told(memory: Memory, asleep: dict[int, Counter[Verdict]], scans: ScanHabits) -> dict[int, Counter[Verdict]]:
+    """What the cycle knows: the objects judged, the wanted with their verdicts, and the others as they were counted."""
+    judged = {key: +counted for key, counted in asleep.items()}
+    for key, wanted in memory.wanted.items():
+        judged[key].update(wanted.values())
     for place in memory.places:
         turn = memory.cycle + 1 + place.turn_offset
         verdict = decide_scan(place.memory, scans, now=memory.now, turn=turn)
-        judged.setdefault(place.key, Counter())[verdict] += 1
-    return judged
+        judged[place.key][verdict] += 1
+    return {key: verdicts for key, verdicts in judged.items() if verdicts}
 
 
 def is_failing(place: Place) -> bool:
@@ -187,14 +193,16 @@ async def test_the_query_and_the_rule_agree(
     """Over any memory, failures and knobs the verdicts are those of ``decide_scan``; what wants something is loaded."""
     async with database.transaction() as connection:
         account = await an_account(connection, cycle)
-        await a_channel(connection, account, rows, state)
+        key = await a_channel(connection, account, rows, state)
         awake = await load_awake(connection, account, scans, RETRIES)
-        assert told(awake, scans) == await by_the_rule(connection, account, scans)
+        moment = Moment(awake.now, cycle + 1, whole=True)
+        asleep = await count_asleep(connection, sleepers_of(awake, key), scans, moment)
+        assert told(awake, asleep, scans) == await by_the_rule(connection, account, scans)
         everything = await places.load(connection, account, RETRIES)
         assert awake.places == [one for one in everything.places if one.is_whole or is_failing(one)]
         others = [one for one in everything.places if not one.is_whole and not is_failing(one)]
         wanted = {(one.key, one.topic) for one in others if is_read_anyway(one, everything, scans)}
-        assert {(key, topic) for key, topics in awake.topics.items() for topic in topics.wanted} == wanted
+        assert {(key, topic) for key, topics in awake.wanted.items() for topic in topics} == wanted
 
 
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -212,22 +220,18 @@ async def test_what_rests_is_stored_as_the_rule_would(
         memory = await load_awake(connection, account, scans, RETRIES, only=only)
         moment = Moment(memory.now, cycle + whole, whole)
         awake = {(place.key, place.topic) for place in memory.places}
-        wanted = {(key, topic) for topics in memory.topics.values() for topic in topics.wanted}
-        await (
-            note_unreadable(connection, [key])
-            if state == "unreadable"
-            else rest(connection, [key], awake, scans, moment)
-        )
+        wanted = {(key, topic) for topics in memory.wanted.values() for topic in topics}
+        counted = await rest(connection, sleepers_of(memory, key), scans, moment)
         after = {row["topic"]: row for row in await places.shown(connection, key)}
     asleep = {topic: place for topic, place in before.items() if (place.key, topic) not in awake | wanted}
-    assert sum(topics.asleep.total() for topics in memory.topics.values()) == len(asleep)
+    assert counted[key].total() == len(asleep)
     for topic, place in before.items():
         verdict = decide_scan(place.memory, scans, now=NOON, turn=moment.cycle + place.turn_offset)
         expected, row = replace(place.memory, readable=True, failures_to_retry=0, failures_pending=0), after[topic]
         if topic in asleep and verdict is Verdict.GATE:
             expected = after_scan(expected, ScanOutcome(complete=True), now=NOON)
         assert places.memory_of(row) == expected
-        if topic in asleep or state == "unreadable":
+        if topic in asleep:
             assert row["verdict"] == settle(verdict, Change.UNCHANGED).value
         else:
             assert row["verdict"] is None
@@ -253,8 +257,35 @@ async def test_what_wants_something_is_told_and_the_rest_counted(database: Datab
         key = await a_channel(connection, account, rows)
         await a_channel(connection, other, [idle])
         memory = await load_awake(connection, account, SCANS, RETRIES)
+        moment = Moment(memory.now, memory.cycle + 1, whole=True)
+        asleep = await count_asleep(connection, sleepers_of(memory, key), SCANS, moment)
     assert [(place.key, place.topic) for place in memory.places] == [(key, 3)]
-    assert memory.topics.keys() == {key}
-    assert memory.topics[key].wanted == {1, 5, 6}
-    assert memory.topics[key].wanting == Counter({Verdict.FIRST: 1, Verdict.GATE: 1, Verdict.ASKED: 1})
-    assert memory.topics[key].asleep == Counter({Verdict.FRESH: 2, Verdict.COLD: 1, Verdict.GATE: 2})
+    assert memory.wanted == {key: {1: Verdict.FIRST, 5: Verdict.GATE, 6: Verdict.ASKED}}
+    assert asleep == {key: Counter({Verdict.FRESH: 2, Verdict.COLD: 1, Verdict.GATE: 2})}
+
+
+@pytest.mark.parametrize("cold_after", [1, 3, 5, 7])
+async def test_a_turn_comes_whenever_topics_are_called_cold(
+    database: Database, clock: HeldClock, cold_after: int
+) -> None:
+    """S-06, S-08: the knob may be below or above what the index counts to, and a scan in the future hides no turn."""
+    scans = ScanHabits(cold_after_empty_scans=cold_after)
+    idle = Kept(1, 60 * MINUTE, found=False, empty=1, offset=4, asked=False, selected=True, gone=False, failure=None)
+    its_turn = replace(idle, empty=cold_after)
+    rows = [
+        its_turn,
+        replace(its_turn, topic=2, empty=cold_after - 1),
+        replace(its_turn, topic=3, offset=3),
+        replace(its_turn, topic=4, scanned=-60 * MINUTE),
+        replace(its_turn, topic=5, scanned=MINUTE),
+        replace(its_turn, topic=6, scanned=MINUTE, found=True),
+        replace(its_turn, topic=7, selected=False),
+        replace(its_turn, topic=8, gone=True),
+    ]
+    async with database.transaction() as connection:
+        account = await an_account(connection)
+        key = await a_channel(connection, account, rows)
+        memory = await load_awake(connection, account, scans, RETRIES)
+        assert memory.wanted == {key: dict.fromkeys([1, 4, 6], Verdict.GATE)}
+        number: int = await connection.fetchval("SELECT number FROM channels WHERE id = $1", key)
+        assert (await load_awake(connection, account, scans, RETRIES, only=[ChannelId(number)])).wanted == {}

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import structlog
 
 from tidegate.mirror.scan import Hand
 from tidegate.rules.scanning import Change, ScanHabits, Verdict, settle
 from tidegate.store import accounts, due, places
-from tidegate.store.due import Moment
+from tidegate.store.due import Moment, Sleepers
 from tidegate.store.places import Memory, Place
 
 log = structlog.get_logger()
 
-AT_ONCE = 50_000
-"""So many topics are stored in one transaction, unless a single forum has more."""
+FORUMS_AT_ONCE = 50
+"""So many forums' topics are stored in one transaction."""
 
 LINES = {
     Verdict.FRESH: "Skipping recently-scanned idle channel",
@@ -36,11 +36,12 @@ async def rest_asleep(
     One log line tells of all topics of a forum that have the same verdict.
     """
     told: Counter[Verdict] = Counter()
-    for some in _portions([forum for forum in forums if forum.key in memory.topics], memory):
-        await _store(hand, memory, scans, moment, some)
+    by_topic = [forum for forum in forums if forum.by_topic]
+    for start in range(0, len(by_topic), FORUMS_AT_ONCE):
+        some = by_topic[start : start + FORUMS_AT_ONCE]
+        asleep = await _store(hand, memory, scans, moment, some)
         for forum in some:
-            asleep = memory.topics[forum.key].asleep
-            settled = {settle(verdict, Change.UNCHANGED): count for verdict, count in asleep.items()}
+            settled = {settle(verdict, Change.UNCHANGED): count for verdict, count in asleep[forum.key].items()}
             told.update(settled)
             _tell(hand, forum, settled)
     return told
@@ -55,9 +56,9 @@ async def wake_all(hand: Hand, forum: Place) -> list[Place]:
 
 async def wake_wanted(hand: Hand, memory: Memory, forum: Place) -> list[Place]:
     """The topics of a forum that are read whatever the gate says."""
-    if forum.key not in memory.topics:
+    wanted = {(forum.key, topic) for topic in memory.wanted.get(forum.key, ())}
+    if not wanted:
         return []
-    wanted = {(forum.key, topic) for topic in memory.topics[forum.key].wanted}
     async with hand.database.connection() as connection:
         found = await places.load_some(
             connection, hand.lane.account.id, wanted,
@@ -66,29 +67,17 @@ async def wake_wanted(hand: Hand, memory: Memory, forum: Place) -> list[Place]:
     return [topic for topic in found if not topic.is_whole]
 
 
-async def _store(hand: Hand, memory: Memory, scans: ScanHabits, moment: Moment, forums: Sequence[Place]) -> None:
+async def _store(
+    hand: Hand, memory: Memory, scans: ScanHabits, moment: Moment, forums: Sequence[Place]
+) -> Mapping[int, Counter[Verdict]]:
+    """Store the portion; returns the verdicts its topics had before the gate answered, by the key of their forum."""
     async with hand.database.transaction() as connection:
         await accounts.fence(connection, hand.lane.claim())
         pending = await places.pending(connection, hand.lane.account.id, hand.retries, memory.now)
         keys = {forum.key for forum in forums}
         awake = {at for at, count in pending.items() if count}
         awake |= {(place.key, place.topic) for place in memory.places if place.key in keys}
-        readable = [forum.key for forum in forums if forum.memory.readable]
-        await due.rest(connection, readable, awake, scans, moment)
-        await due.note_unreadable(connection, [forum.key for forum in forums if not forum.memory.readable])
-
-
-def _portions(forums: Iterable[Place], memory: Memory) -> Iterator[list[Place]]:
-    portion: list[Place] = []
-    topics = 0
-    for forum in forums:
-        portion.append(forum)
-        topics += memory.topics[forum.key].asleep.total()
-        if topics >= AT_ONCE:
-            yield portion
-            portion, topics = [], 0
-    if portion:
-        yield portion
+        return await due.rest(connection, Sleepers(keys, awake), scans, moment)
 
 
 def _tell(hand: Hand, forum: Place, verdicts: dict[Verdict, int]) -> None:

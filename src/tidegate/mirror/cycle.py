@@ -163,8 +163,7 @@ class _Pass:
         return plan_reading(place.memory, change, changes=head.changes, limits=self._hand.limits, its_turn=turn)
 
     def _topic_wants_calls(self, place: Place) -> bool:
-        topics = self._memory.topics.get(place.key)
-        return bool(topics and topics.wanted) or any(
+        return bool(self._memory.wanted.get(place.key)) or any(
             topic.memory.last_scanned_at is None or topic.memory.asked or self._takes_turn(topic)
             for topic in self._topics.get(place.key, ())
             if topic.memory.readable

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,6 +13,7 @@ from tidegate.rules.retrying import FailureState, calls_to_retry, state_of
 from tidegate.rules.scanning import Verdict, decide_scan, takes_turn
 from tidegate.store import channels, due, failures
 from tidegate.store.database import Connection
+from tidegate.store.due import Moment, Sleepers
 from tidegate.store.places import Memory, Place
 from tidegate.words import Account
 
@@ -37,30 +39,43 @@ class Plan:
 
 async def foresee(connection: Connection, account: Account, habits: CycleHabits) -> Plan:
     """The plan of an account's next full cycle, from its memory alone."""
-    memory = await _memory(connection, account, habits)
+    memory, asleep = await _memory(connection, account, habits)
     cycle = memory.cycle + 1
     verdicts = Counter(
         decide_scan(place.memory, habits.scans, now=memory.now, turn=cycle + place.turn_offset)
         for place in memory.places
     )
-    for topics in memory.topics.values():
-        verdicts += topics.wanting + topics.asleep
+    for topics in memory.wanted.values():
+        verdicts.update(topics.values())
+    verdicts = sum(asleep.values(), verdicts)
     messages = await _messages_to_retry(connection, memory, habits)
-    return Plan(account.name, cycle, _calls(memory, cycle, habits, messages), verdicts)
+    return Plan(account.name, cycle, _calls(memory, asleep, habits, messages), verdicts)
 
 
-async def _memory(connection: Connection, account: Account, habits: CycleHabits) -> Memory:
-    """What the cycle would start from. Channels that nobody reads it would make its own; here they are given back."""
+async def _memory(
+    connection: Connection, account: Account, habits: CycleHabits
+) -> tuple[Memory, Mapping[int, Counter[Verdict]]]:
+    """What the cycle would start from, and the verdicts of sleeping topics by the key of their forum.
+
+    Channels that nobody reads it would make its own; here they are given back.
+    """
     claiming = connection.transaction()
     await claiming.start()
     try:
         await channels.claim_readers(connection, account.id)
-        return await due.load_awake(connection, account.id, habits.scans, habits.retries)
+        memory = await due.load_awake(connection, account.id, habits.scans, habits.retries)
+        forums = {place.key for place in memory.places if place.is_whole and place.by_topic}
+        sleepers = Sleepers(forums, {(place.key, place.topic) for place in memory.places})
+        moment = Moment(memory.now, memory.cycle + 1, whole=True)
+        return memory, await due.count_asleep(connection, sleepers, habits.scans, moment)
     finally:
         await claiming.rollback()
 
 
-def _calls(memory: Memory, cycle: int, habits: CycleHabits, messages: Counter[int]) -> Calls:
+def _calls(
+    memory: Memory, asleep: Mapping[int, Counter[Verdict]], habits: CycleHabits, messages: Counter[int]
+) -> Calls:
+    cycle = memory.cycle + 1
     topics: dict[int, dict[int, SelectedTopic]] = {}
 
     def turn(place: Place) -> bool:
@@ -72,7 +87,8 @@ def _calls(memory: Memory, cycle: int, habits: CycleHabits, messages: Counter[in
     whole = [place for place in memory.places if place.is_whole]
     total = foresee_gate(sum(place.memory.readable for place in whole), habits.limits)
     for place in whole:
-        selected = foresee_topics(topics.get(place.key, {}), habits.limits, **_others(memory, place))
+        others = {"wanted": len(memory.wanted.get(place.key, ())), "asleep": asleep.get(place.key, Counter()).total()}
+        selected = foresee_topics(topics.get(place.key, {}), habits.limits, **others)
         total += _channel(place, selected, habits, its_turn=turn(place))
         fetches = calls_to_retry(messages[place.key])
         total += Calls(min(fetches, 1), fetches)  # what fails on the way is left for the next cycle
@@ -91,12 +107,6 @@ async def _messages_to_retry(connection: Connection, memory: Memory, habits: Cyc
     for archive, key in to_retry.items():
         counted[key] += max(1, len(parts.get(archive, ())))
     return counted
-
-
-def _others(memory: Memory, place: Place) -> dict[str, int]:
-    """How many topics of a forum are no objects, and how many of those are read anyway."""
-    known = memory.topics.get(place.key)
-    return {"wanted": len(known.wanted), "asleep": known.asleep.total()} if known else {}
 
 
 def _channel(place: Place, selected: Calls, habits: CycleHabits, *, its_turn: bool) -> Calls:

@@ -57,7 +57,7 @@ async def _new(connection: Connection, account: AccountId) -> list[ChannelId]:
         SELECT DISTINCT c.number
         FROM channels c JOIN places p ON p.channel = c.id
         WHERE c.reader = $1 AND c.enabled AND c.state <> 'unreadable'
-          AND p.last_scanned_at IS NULL AND (p.topic = 0 OR p.selected)
+          AND p.never_scanned AND (p.topic = 0 OR p.selected)
           AND (p.topic = 0 OR (c.by_topic AND p.gone_at IS NULL))
         """,
         account,

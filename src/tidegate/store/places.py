@@ -59,29 +59,18 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Topics:
-    """Topics of a forum that are no objects: those *wanted* are read whatever the gate says, the others are *asleep*.
-
-    *wanting* and *asleep* are how many of them have which verdict.
-    """
-
-    wanted: set[int]
-    wanting: Counter[Verdict]
-    asleep: Counter[Verdict]
-
-
-@dataclass(frozen=True, slots=True)
 class Memory:
     """All an account's cycle starts from, as of one instant of the database; *cycle* is the last full one.
 
-    *topics* are those that are not among the *places*, by the key of their channel.
+    *wanted* are topics that are read whatever the gate says and are not among the *places*, with their verdicts: by the
+    key of their channel, and by topic.
     """
 
     now: datetime
     cycle: int
     places: list[Place]
     failed: list[Failed]
-    topics: Mapping[int, Topics] = field(default_factory=dict)
+    wanted: Mapping[int, Mapping[int, Verdict]] = field(default_factory=dict)
 
 
 _LOAD = f"""
