@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -104,16 +106,23 @@ class TestClock:
 class TestPlatforms:
     @pytest.mark.parametrize(
         "path",
-        [path for path in python_files("src") if path.parent.name != "cli" and path != SRC / "app.py"],
+        [path for path in python_files("src") if path.parent.name != "cli" and path != SRC / "openings.py"],
         ids=named,
     )
-    def test_only_the_app_names_a_platform(self, path: Path) -> None:
+    def test_only_the_openings_name_a_platform(self, path: Path) -> None:
         """Everybody else asks through the port; an adapter itself knows no store and no lane."""
         found = {name for name in imports(ast.parse(path.read_text())) if name.startswith("tidegate.")}
         if "platforms" in path.parts:
             assert {name for name in found if name.split(".")[1] not in PLATFORMS_MAY_USE} == set()
         else:
             assert {name for name in found if name.startswith("tidegate.platforms")} == set()
+
+    def test_a_command_that_needs_no_platform_loads_none(self) -> None:
+        """Their libraries take longer to load than most commands take to run."""
+        libraries = "{'telethon', 'discord', 'neonize'}"
+        loaded = f"import sys, tidegate.app, tidegate.cli; print(sorted({libraries} & {{*sys.modules}}))"
+        done = subprocess.run([sys.executable, "-c", loaded], capture_output=True, text=True, check=True)
+        assert done.stdout == "[]\n"
 
 
 class TestFiles:

@@ -1,4 +1,4 @@
-"""Puts the house together; the only place that names a concrete platform."""
+"""Puts the house together. It names no concrete platform, so that a command that needs none loads none."""
 
 from __future__ import annotations
 
@@ -17,8 +17,6 @@ from tidegate.engine.obeying import Handler
 from tidegate.engine.serving import Limits, Means, Work
 from tidegate.engine.worker import Worker
 from tidegate.lanes import ReadLimits, SendLimits
-from tidegate.platforms.discord import discord_opener
-from tidegate.platforms.telegram import Application, telegram_opener
 from tidegate.port import Opener
 from tidegate.rules.pacing import Allowance, Caps, Pace, WarmUp
 from tidegate.settings import Settings
@@ -111,23 +109,6 @@ async def run_worker(
             task.cancel()
         await ledger.close()
         await rounds.close()
-
-
-def telegram_application(settings: Settings) -> Application | None:
-    """The operator's registration with Telegram, when both halves of it are set."""
-    if settings.telegram_api_id is None or settings.telegram_api_hash is None:
-        return None
-    return Application(settings.telegram_api_id, settings.telegram_api_hash.get_secret_value())
-
-
-def telegram_opening(settings: Settings, clock: Clock) -> Opener:
-    """How Telegram accounts are connected."""
-    return telegram_opener(telegram_application(settings), clock)
-
-
-def discord_opening(settings: Settings, clock: Clock) -> Opener:
-    """How Discord bots are connected."""
-    return discord_opener(clock, live=settings.discord_live)
 
 
 def allowance_of(settings: Settings, platform: Platform, standing: Standing) -> Allowance:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-from tidegate.app import House, discord_opening, run_worker, telegram_opening
+from tidegate.app import House, run_worker
 from tidegate.clock import SystemClock
 from tidegate.engine.asking import ask_owner
 from tidegate.engine.evidence import this_host
@@ -29,6 +29,7 @@ from tidegate.mirror.rounds import Rounds, Timetable
 from tidegate.mirror.scan import Hand
 from tidegate.mirror.side_by_side import together
 from tidegate.mirror.work_folder import WorkFolder
+from tidegate.openings import discord_opening, telegram_opening
 from tidegate.port import Opener
 from tidegate.rules.archives import SetHabits
 from tidegate.rules.backfilling import TurnBudget

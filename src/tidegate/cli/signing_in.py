@@ -46,7 +46,7 @@ async def sign_in(house: House, account: Account) -> SignedIn:
 
 
 async def _to_telegram(house: House, account: Account, found: SignedIn) -> Me:
-    from tidegate.app import telegram_application
+    from tidegate.openings import telegram_application
     from tidegate.platforms import telegram
 
     application = telegram_application(house.settings)
