@@ -249,3 +249,9 @@ class TestCommand:
         assert done.returncode == 2
         assert "in use already" in done.stderr
         assert list(tmp_path.iterdir()) == []
+
+
+async def test_an_address_without_news_ends_in_order() -> None:
+    """The loopback's control address is served the same way and tells no news: it ends as it is told to."""
+    async with answering(FastAPI()) as client:
+        assert (await client.get("/nowhere")).status_code == HTTPStatus.NOT_FOUND

@@ -51,7 +51,8 @@ async def serve_web(app: FastAPI, listener: socket.socket) -> None:
         await asyncio.shield(serving)
     except asyncio.CancelledError:
         server.should_exit = True
-        app.state.news.close()
+        if (news := getattr(app.state, "news", None)) is not None:  # the loopback's control address has none
+            news.close()
         await serving
         raise
 
