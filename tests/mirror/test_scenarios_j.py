@@ -12,6 +12,7 @@ from tidegate.loopback.telegram.channels import Channel
 from tidegate.rules.importing import imported_memory, topic_from_tdlib
 from tidegate.rules.naming import Kind, position
 from tidegate.store import archive_list, channels, places
+from tidegate.store.archive_list import Sought
 
 
 @pytest.fixture
@@ -34,7 +35,7 @@ def post(mirror: Mirror, channel: Channel, *names: str, last: int = 400) -> None
 async def shown(mirror: Mirror) -> list[dict[str, Any]]:
     """Every archive as ``archive show`` has it, oldest first."""
     async with mirror.database.connection() as connection:
-        listed = await archive_list.listing(connection, most=100)
+        listed = await archive_list.listing(connection, Sought(), most=100)
         return [await archive_list.show(connection, one["id"]) for one in reversed(listed)]
 
 

@@ -14,6 +14,7 @@ from tidegate.rules.naming import Kind
 from tidegate.rules.querying import read_query
 from tidegate.rules.retrying import Failure, FailureReason
 from tidegate.store import accounts, archive_list, archives, channels, contents, failures, messages
+from tidegate.store.archive_list import Sought
 from tidegate.store.archives import KeptSet
 from tidegate.store.channels import Wishes
 from tidegate.store.contents import Row, Taken
@@ -154,5 +155,5 @@ async def test_failures_are_asked_for_by_hand(database: Database, reader: Accoun
     async with database.transaction() as connection:
         assert await archive_list.ask_again(connection, [numbers[0]]) == numbers[:1]
         assert await archive_list.ask_again(connection, [numbers[3]]) == []
-        listed = await archive_list.listing(connection, most=10)
+        listed = await archive_list.listing(connection, Sought(), most=10)
     assert [row["state"] for row in listed] == ["gone", "failed", "failed", "failed"]

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import sys
-from datetime import datetime
+from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from tidegate.cli import shell
 from tidegate.errors import BadInput, NothingToDo
 from tidegate.rules.retrying import FailureReason
-
-if TYPE_CHECKING:
-    from tidegate.store.previews import Preview
 
 app = typer.Typer(help="Archives: what was found, what is inside, and what failed.", no_args_is_help=True)
 
@@ -34,14 +31,16 @@ def list_(
 
 
 async def _list(states: list[str], named: str | None, limit: int, *, as_json: bool) -> None:
+    from tidegate.shapes.archives import archive_row
     from tidegate.store import archive_list, channels
+    from tidegate.store.archive_list import Sought
 
     if unknown := set(states) - set(archive_list.STATES):
         raise BadInput(f"There is no state {', '.join(sorted(unknown))}; there are {', '.join(archive_list.STATES)}.")
     async with shell.house() as house, house.database.connection() as connection:
-        key = None if named is None else (await channels.find(connection, named)).key
-        found = await archive_list.listing(connection, states=states, channel=key, most=limit)
-    rows = [_row(one) for one in found]
+        keys = None if named is None else [(await channels.find(connection, named)).key]
+        found = await archive_list.listing(connection, Sought(states, keys), most=limit)
+    rows = [asdict(archive_row(one)) for one in found]
     if as_json:
         shell.print_json(rows)
         return
@@ -65,30 +64,6 @@ def _state(row: dict[str, Any]) -> str:
     return f"{row['state']}: {row['reason']}, {tries}{again}"
 
 
-def _row(found: dict[str, Any]) -> dict[str, Any]:
-    """An archive as scripts read it."""
-    names = ["id", "name", "channel", "title", "topic", "kind", "parts", "size", "state", "reason", "attempts"]
-    return {
-        **{name: found[name] for name in names},
-        "next_try_at": _instant(found["next_try_at"]),
-        "contents": found["contents"],
-        "flags": found["flags"],
-        "duplicate_of": found["duplicate_of"],
-        "missing": found["missing"],
-        "missing_files": found["missing_files"],
-        "waits_for": _waits_for(found),
-    }
-
-
-def _waits_for(found: dict[str, Any]) -> str | None:
-    """What a waiting archive waits for."""
-    if found["state"] != "waiting":
-        return None
-    if found["indexed_at"] is not None:
-        return "its turn to be hashed or delivered, after the next cycle"
-    return "its turn to be read, after the next cycle"
-
-
 @app.command()
 def show(archive: Annotated[int, typer.Argument(metavar="ID", help="Its number.")], *, json: Json = False) -> None:
     """Show one archive: its parts, what is inside, and why it failed."""
@@ -96,26 +71,16 @@ def show(archive: Annotated[int, typer.Argument(metavar="ID", help="Its number."
 
 
 async def _show(archive: int, *, as_json: bool) -> None:
-    from tidegate.store import archive_list, previews
+    from tidegate.shapes.archives import archive_shown, told_preview
+    from tidegate.store import previews
 
     async with shell.house() as house, house.database.connection() as connection:
-        found = await archive_list.show(connection, archive)
+        shown = asdict(await archive_shown(connection, archive))
         kept = await previews.of_archive(connection, archive)
-    parts = [{**part, "at": _instant(part["at"]), "sha256": _hex(part["sha256"])} for part in found["files_of"]]
-    shown = {
-        **_row(found),
-        "content": _hex(found["content"]),
-        "filed_at": _instant(found["filed_at"]),
-        "detail": _sentence(found),
-        "preview": _preview(kept) if kept.size is not None else None,
-        "files": parts,
-        "deliveries": [{**one, "sent_at": _instant(one["sent_at"])} for one in found["deliveries"]],
-        "inside": found["inside"],
-    }
     if as_json:
         shell.print_json(shown)
         return
-    shown["preview"] = _told(kept)
+    shown["preview"] = told_preview(kept)
     inside = shown.pop("inside")
     files, posted = shown.pop("files"), shown.pop("deliveries")
     shell.print_table(["what", "value"], ((key.replace("_", " "), value) for key, value in shown.items()), empty="")
@@ -131,29 +96,6 @@ def _print_rows(columns: list[str], rows: list[dict[str, Any]]) -> None:
     shell.print_table(names, ([row[column] for column in columns] for row in rows), empty="")
 
 
-def _hex(digest: bytes | None) -> str | None:
-    return None if digest is None else digest.hex()
-
-
-def _sentence(found: dict[str, Any]) -> str | None:
-    if found["reason"] is None:
-        return None
-    return found["detail"] or FailureReason(found["reason"]).sentence
-
-
-def _preview(kept: Preview) -> dict[str, Any]:
-    return {"message": kept.message, "size": kept.size, "type": kept.mime}
-
-
-def _told(kept: Preview) -> str:
-    """An archive's preview picture in words."""
-    if kept.size is not None:
-        return f"{kept.mime}, {kept.size} bytes, from message {kept.message}"
-    if kept.trouble:
-        return f"none: {kept.trouble}" + (" It is tried again after the next cycle." if kept.looking else "")
-    return "none yet; it is looked for after the next cycle" if kept.looking else "none was posted with it"
-
-
 @app.command()
 def preview(
     archive: Annotated[int, typer.Argument(metavar="ID", help="Its number.")],
@@ -164,6 +106,7 @@ def preview(
 
 
 async def _write_preview(archive: int, file: str) -> None:
+    from tidegate.shapes.archives import told_preview
     from tidegate.store import archive_list, previews
 
     async with shell.house() as house, house.database.connection() as connection:
@@ -171,7 +114,7 @@ async def _write_preview(archive: int, file: str) -> None:
         kept = await previews.of_archive(connection, archive)
         content = await previews.content_of(connection, archive)
     if content is None:
-        raise NothingToDo(f"Archive {archive} has no preview picture: {_told(kept).removesuffix('.')}.")
+        raise NothingToDo(f"Archive {archive} has no preview picture: {told_preview(kept).removesuffix('.')}.")
     if file == "-":
         sys.stdout.buffer.write(content)
     else:
@@ -216,7 +159,3 @@ async def _retry(archive: int | None, reason: FailureReason | None, *, everythin
         shell.print_json({"asked": asked})
     else:
         shell.say(f"{len(asked)} tried again in the next cycle; now: tidegate cycle ACCOUNT")
-
-
-def _instant(at: datetime | None) -> str | None:
-    return None if at is None else at.isoformat()

@@ -73,8 +73,8 @@ def read_query(text: str, here: Here) -> Query:
         phrases=tuple(phrases),
         author=given.get("author"),
         channel=given.get("channel"),
-        before=_instant("before", given.get("before"), here),
-        after=_instant("after", given.get("after"), here),
+        before=read_instant("before", given["before"], here) if "before" in given else None,
+        after=read_instant("after", given["after"], here) if "after" in given else None,
         has_file=_has_file(given.get("has")),
     )
     if not (found.text_query or given):
@@ -99,10 +99,8 @@ def _has_file(what: str | None) -> bool:
     return what is not None
 
 
-def _instant(key: str, written: str | None, here: Here) -> datetime | None:
-    """The beginning of a year, month or day, or an instant written out."""
-    if written is None:
-        return None
+def read_instant(key: str, written: str, here: Here) -> datetime:
+    """The beginning of a year, month or day, or an instant written out; *key* is what a refusal calls it."""
     try:
         day = _DAY.fullmatch(written)
         found = datetime.fromisoformat("{}-{:0>2}-{:0>2}".format(*day.groups("1")) if day else written)

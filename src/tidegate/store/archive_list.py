@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
 
 from tidegate.errors import BadInput
 from tidegate.rules.archives import missing, missing_in_words
 from tidegate.rules.naming import Kind, position
+from tidegate.rules.querying import Query
 from tidegate.rules.retrying import Failure, FailureReason, ask_by_hand
 from tidegate.store import archives, feed
 from tidegate.store.database import Connection
@@ -32,21 +34,78 @@ _LISTED = f"""
     ) AS shown
 """
 
-STATES = ("collecting", "waiting", "working", "filed", "failed", "given_up", "incomplete", "gone")
+State = Literal["collecting", "waiting", "working", "filed", "failed", "given_up", "incomplete", "gone"]
+STATES: tuple[State, ...] = get_args(State)
 
 
-async def listing(
-    connection: Connection, *, states: Collection[str] = (), channel: int | None = None, most: int
-) -> list[dict[str, Any]]:
-    """The newest archives, those of some *states* or of one channel (our number of it) where that is asked for."""
+@dataclass(frozen=True, slots=True)
+class Sought:
+    """Which archives are wanted: in some *states*, of some channels (our numbers of them), found by a *text*.
+
+    The text is part of the archive's name, or it is words of the path of a file inside. They come newest first, those
+    *before* one.
+    """
+
+    states: Collection[str] = ()
+    channels: Collection[int] | None = None
+    text: str = ""
+    before: int | None = None
+
+    @property
+    def words(self) -> str:
+        """The text as words, as PostgreSQL reads a ``tsquery``; empty when it has none."""
+        return Query(words=tuple(self.text.split())).text_query
+
+
+async def listing(connection: Connection, sought: Sought, *, most: int) -> list[dict[str, Any]]:
+    """The newest archives of those sought."""
     rows = await connection.fetch(
         f"""{_LISTED}
-        WHERE (cardinality($1::text[]) = 0 OR shown.state = ANY($1)) AND ($2::bigint IS NULL OR a.channel = $2)
-        ORDER BY a.id DESC LIMIT $3
+        WHERE (cardinality($1::text[]) = 0 OR shown.state = ANY($1)) AND ($2::bigint[] IS NULL OR a.channel = ANY($2))
+          AND a.id < coalesce($3, 9223372036854775807)
+          AND ($4 = '' OR strpos(lower(a.name), lower($4)) > 0
+               OR a.id IN (SELECT archive FROM archive_contents WHERE $5 <> '' AND words @@ $5::text::tsquery))
+        ORDER BY a.id DESC LIMIT $6
         """,
-        list(states), channel, most,
+        list(sought.states), None if sought.channels is None else list(sought.channels), sought.before,
+        sought.text.strip(), sought.words, most,
     )  # fmt: skip
     return await _with_missing(connection, [dict(row) for row in rows])
+
+
+async def found_inside(connection: Connection, archives: Collection[int], sought: Sought) -> dict[int, list[str]]:
+    """Of each of these archives up to three files inside that the words of a search find."""
+    if not sought.words:
+        return {}
+    rows = await connection.fetch(
+        """
+        SELECT a AS archive, i.path
+        FROM unnest($1::bigint[]) AS a, LATERAL (
+            SELECT path FROM archive_contents WHERE archive = a AND words @@ $2::text::tsquery ORDER BY number LIMIT 3
+        ) AS i
+        """,
+        list(archives), sought.words,
+    )  # fmt: skip
+    found: dict[int, list[str]] = {}
+    for row in rows:
+        found.setdefault(row["archive"], []).append(row["path"])
+    return found
+
+
+async def contents(connection: Connection, archive: int, *, after: int = 0, most: int) -> list[dict[str, Any]]:
+    """The files inside an archive in its own order, those beyond a number."""
+    rows = await connection.fetch(
+        "SELECT number, path, size, encrypted FROM archive_contents "
+        "WHERE archive = $1 AND number > $2 ORDER BY number LIMIT $3",
+        archive, after, most,
+    )  # fmt: skip
+    return [dict(row) for row in rows]
+
+
+async def channel_of(connection: Connection, archive: int) -> int | None:
+    """Our number of the channel that an archive was found in; None when there is no such archive."""
+    key: int | None = await connection.fetchval("SELECT channel FROM archives WHERE id = $1", archive)
+    return key
 
 
 async def _with_missing(connection: Connection, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:

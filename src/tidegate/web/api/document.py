@@ -11,8 +11,10 @@ from fastapi.responses import JSONResponse, Response
 
 from tidegate import __version__
 from tidegate.web.api.accounts import accounts
+from tidegate.web.api.archives import archives
 from tidegate.web.api.channels import channels
 from tidegate.web.api.commands import commands
+from tidegate.web.api.messages import messages
 from tidegate.web.api.operations import operations
 from tidegate.web.api.reading import reading
 from tidegate.web.api.tokens import own_tokens
@@ -31,7 +33,7 @@ _PROBLEM = {
 }
 
 api = APIRouter(prefix="/api")
-for part in (accounts, channels, commands, reading, operations, own_tokens):
+for part in (accounts, channels, commands, archives, messages, reading, operations, own_tokens):
     api.include_router(part)
 
 
