@@ -42,8 +42,8 @@ async def line(stream: asyncio.StreamReader | None) -> str:
 
 
 @pytest.fixture
-async def control(home: Path) -> AsyncIterator[str]:
-    async with running("loopback", home=home) as process:
+async def control(empty_home: Path) -> AsyncIterator[str]:
+    async with running("loopback", home=empty_home) as process:
         yield json.loads(await line(process.stdout))["control"]
 
 
@@ -66,7 +66,7 @@ async def until(condition: Callable[[], bool]) -> None:
 
 
 async def test_an_account_is_added_served_paused_handed_over_and_removed(home: Path, control: str) -> None:
-    """The first day of an operator, from an empty folder."""
+    """The first day of an operator."""
     added = tidegate("account", "add", "whatsapp", "shop", "--loopback", control, home=home)
     assert added.returncode == 0, added.stderr
     row = accounts(home)[0]
@@ -121,21 +121,21 @@ async def test_a_name_is_taken_once(home: Path, control: str) -> None:
     assert [row["platform"] for row in accounts(home)] == ["whatsapp"]
 
 
-async def test_serve_answers_on_the_web_and_is_alone_in_its_folder(home: Path, control: str) -> None:
-    """Worker and web in one process; a second one in the same folder is a slip and is told so."""
-    assert tidegate("account", "add", "whatsapp", "shop", "--loopback", control, home=home).returncode == 0
+async def test_serve_answers_on_the_web_and_is_alone_in_its_folder(empty_home: Path, control: str) -> None:
+    """From an empty folder, worker and web in one process; a second one in the same folder is a slip and is told so."""
+    assert tidegate("account", "add", "whatsapp", "shop", "--loopback", control, home=empty_home).returncode == 0
     port = str(free_port())
-    async with running("serve", home=home, TIDEGATE_WEB_PORT=port) as served:
+    async with running("serve", home=empty_home, TIDEGATE_WEB_PORT=port) as served:
         await line(served.stderr)
-        await until(lambda: accounts(home)[0]["served_by"] is not None)
+        await until(lambda: accounts(empty_home)[0]["served_by"] is not None)
         health = await asyncio.to_thread(ask, f"http://127.0.0.1:{port}/health")
         assert (health["status"], health["workers"], health["accounts"]) == ("ok", 1, 1)
-        second = tidegate("serve", home=home, TIDEGATE_WEB_PORT=str(free_port()))
+        second = tidegate("serve", home=empty_home, TIDEGATE_WEB_PORT=str(free_port()))
         assert second.returncode == 1
         assert "Another tidegate serve runs in the data folder" in second.stderr
         assert served.returncode is None
     assert served.returncode == 0
-    assert accounts(home)[0]["served_by"] is None
+    assert accounts(empty_home)[0]["served_by"] is None
 
 
 async def test_a_worker_alone_answers_for_itself_when_told_where(home: Path) -> None:
@@ -147,13 +147,13 @@ async def test_a_worker_alone_answers_for_itself_when_told_where(home: Path) -> 
         assert health["status"] == "ok"
 
 
-async def test_serve_on_a_port_in_use_starts_nothing(home: Path, control: str) -> None:
+async def test_serve_on_a_port_in_use_starts_nothing(empty_home: Path, control: str) -> None:
     """A sentence before anything is started."""
     taken = control.rpartition(":")[2]
-    refused = tidegate("serve", home=home, TIDEGATE_WEB_PORT=taken)
+    refused = tidegate("serve", home=empty_home, TIDEGATE_WEB_PORT=taken)
     assert refused.returncode == 2
     assert taken in refused.stderr
-    assert not (home / "postgresql").exists()
+    assert not (empty_home / "postgresql").exists()
 
 
 async def test_a_worker_without_its_key_says_so(home: Path, control: str) -> None:
