@@ -12,30 +12,21 @@ from typing import Any
 from tidegate.app import House, run_worker
 from tidegate.clock import SystemClock
 from tidegate.engine.asking import ask_owner
-from tidegate.engine.evidence import this_host
 from tidegate.engine.obeying import Handler
 from tidegate.engine.serving import Serving, Work
 from tidegate.errors import BadInput, TidegateError
+from tidegate.habits import filing_habits, habits_of
 from tidegate.history_commands import history_handlers
 from tidegate.lanes import Lane
-from tidegate.mirror.cycle import CycleHabits
 from tidegate.mirror.filer import Filer
-from tidegate.mirror.filing import FilingHabits
 from tidegate.mirror.guild_rounds import GuildRounds, GuildTimes
 from tidegate.mirror.guilds import sync_guilds
-from tidegate.mirror.history import HistoryHabits
 from tidegate.mirror.listing import sync_channels
 from tidegate.mirror.rounds import Rounds, Timetable
 from tidegate.mirror.scan import Hand
 from tidegate.mirror.side_by_side import together
-from tidegate.mirror.work_folder import WorkFolder
 from tidegate.openings import discord_opening, telegram_opening
 from tidegate.port import Opener
-from tidegate.rules.archives import SetHabits
-from tidegate.rules.backfilling import TurnBudget
-from tidegate.rules.planning import CallLimits
-from tidegate.rules.retrying import RetryHabits
-from tidegate.rules.scanning import ScanHabits
 from tidegate.settings import Settings
 from tidegate.store import accounts, channels, places, workers
 from tidegate.store.commands import Answer
@@ -58,41 +49,6 @@ class Trade:
     openers: Mapping[Platform, Opener]
     work: Work
     handlers: Mapping[str, Handler]
-
-
-def habits_of(settings: Settings) -> CycleHabits:
-    """The operator's knobs for cycles."""
-    return CycleHabits(
-        scans=ScanHabits(
-            fresh_for=settings.fresh_for,
-            cold_after_empty_scans=settings.cold_after_empty_scans,
-            cold_every_nth_cycle=settings.cold_every_nth_cycle,
-        ),
-        preview_calls=settings.preview_calls_per_cycle,
-        history=HistoryHabits(
-            turn=TurnBudget(
-                rounds=settings.backfill_max_iterations,
-                batches=settings.backfill_parallel_batches,
-                messages=settings.backfill_max_fetch_limit,
-            ),
-            concurrency=settings.backfill_concurrency,
-            target=settings.context_agent_max_messages,
-            sync_limit=settings.message_sync_limit,
-            reconcile_calls=settings.reconcile_calls_per_cycle,
-        ),
-        retries=RetryHabits(
-            cap=settings.retry_cap, cycle_interval=settings.cycle_every, size_limit=settings.archive_size_limit
-        ),
-        limits=CallLimits(pages_a_turn=settings.pages_a_turn),
-        sets=SetHabits(quiet_for=settings.archive_quiet_for, collect_for=settings.archive_collect_for),
-    )
-
-
-def filing_habits(settings: Settings, habits: CycleHabits) -> FilingHabits:
-    """How archives are filed; their parts lie in the data folder meanwhile."""
-    return FilingHabits(
-        habits.retries, WorkFolder(settings.home / "work", reserve=settings.disk_reserve, host=this_host())
-    )
 
 
 async def trade_of(house: House, *, others: Trade | None = None, every: timedelta | None) -> Trade:

@@ -6,10 +6,10 @@ from dataclasses import replace
 from datetime import timedelta
 
 from tests.mirror.conftest import Mirror
+from tidegate.habits import habits_of
 from tidegate.loopback.telegram import World
 from tidegate.mirror.cycle import CycleHabits
 from tidegate.mirror.indexing import work_off
-from tidegate.mirroring import habits_of
 from tidegate.rules.archives import SetHabits
 from tidegate.rules.planning import CallLimits
 from tidegate.rules.retrying import RetryHabits

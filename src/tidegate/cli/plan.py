@@ -22,8 +22,8 @@ def plan(
 
 
 async def _plan(name: str | None, *, as_json: bool) -> None:
+    from tidegate.habits import habits_of
     from tidegate.mirror.foreseeing import foresee
-    from tidegate.mirroring import habits_of
     from tidegate.store import accounts
     from tidegate.words import Platform
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import asyncpg
 
-from tidegate.mirroring import habits_of
+from tidegate.habits import habits_of
 from tidegate.rules.history import Content, Coverage, Span
 from tidegate.settings import Settings
 from tidegate.shapes.instants import Instant, instant
