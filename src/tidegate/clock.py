@@ -87,7 +87,8 @@ class HeldClock:
             if woken.done():  # its task was cancelled
                 continue
             await self._move_to(due)
-            woken.set_result(None)
+            if not woken.done():  # nor cancelled while the time was told
+                woken.set_result(None)
             await self._settle()
         await self._move_to(end)
         await self._settle()

@@ -27,11 +27,14 @@ from tidegate.mirror.scan import Hand
 from tidegate.mirror.side_by_side import together
 from tidegate.openings import discord_opening, telegram_opening
 from tidegate.port import Opener
+from tidegate.reminders.deliver import Habits
+from tidegate.reminders.deliveries import Deliveries
+from tidegate.reminders.waking import LOOK
 from tidegate.settings import Settings
 from tidegate.store import accounts, channels, places, workers
 from tidegate.store.commands import Answer
 from tidegate.store.database import Database
-from tidegate.words import Account, AccountId, AccountState, Platform
+from tidegate.words import Account, AccountId, AccountState, Platform, RunId
 
 MIRRORED = (Platform.TELEGRAM, Platform.DISCORD)
 
@@ -62,6 +65,7 @@ async def trade_of(house: House, *, others: Trade | None = None, every: timedelt
     times = Timetable(every, every_live=house.settings.cycle_every_live, dice=random.random)
     rounds = Rounds(house.database, clock, habits, times, filer.after_cycle)
     guild_rounds = GuildRounds(house.database, clock, habits, guild_times(house.settings, by_itself=every is not None))
+    deliveries = Deliveries(house.database, clock, delivery_habits(house.settings), by_itself=every is not None)
     await rounds.begin()
     await guild_rounds.begin()
 
@@ -70,11 +74,20 @@ async def trade_of(house: House, *, others: Trade | None = None, every: timedelt
 
     async def work(lane: Lane) -> None:
         if lane.account.platform is Platform.TELEGRAM:
-            await together(rounds.work(lane), filer.work(lane))
+            await together(rounds.work(lane), filer.work(lane), deliveries.work(lane))
         elif lane.account.platform is Platform.DISCORD:
-            await guild_rounds.work(lane)
+            await together(guild_rounds.work(lane), deliveries.work(lane))
         elif others is not None:
             await others.work(lane)
+        else:
+            await deliveries.work(lane)
+
+    async def look(serving: Serving, _: dict[str, Any]) -> None:
+        deliveries.look(serving.account.id)
+
+    async def deliver(serving: Serving, args: dict[str, Any]) -> dict[str, Any]:
+        run = await deliveries.deliver(serving.account.id, RunId(args["run"]))
+        return {"state": run.state.value}
 
     async def cycle(serving: Serving, args: dict[str, Any]) -> dict[str, Any]:
         channel = await _ask_by_hand(house.database, args["channel"]) if args.get("channel") else None
@@ -99,7 +112,13 @@ async def trade_of(house: House, *, others: Trade | None = None, every: timedelt
     about_histories = history_handlers(
         house.database, habits, lambda serving: rounds_of(serving).lane(serving.account.id)
     )
-    return Trade(openers, work, {"cycle": cycle, "sync": sync, "sign_out": sign_out, **about_histories})
+    about_runs = {LOOK: look, "deliver": deliver}
+    return Trade(openers, work, {"cycle": cycle, "sync": sync, "sign_out": sign_out, **about_histories, **about_runs})
+
+
+def delivery_habits(settings: Settings) -> Habits:
+    """How many accounts and groups are sent to at once."""
+    return Habits(random.random, settings.fire_concurrency, settings.group_concurrency)
 
 
 def guild_times(settings: Settings, *, by_itself: bool) -> GuildTimes:

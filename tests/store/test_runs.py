@@ -52,6 +52,11 @@ async def frozen(connection: Connection, new: NewRun) -> RunId:
     return run
 
 
+async def answer(connection: Connection, place: Place, *, recognises_for: timedelta | None) -> Answer:
+    said, _ = await run_parts.claim(connection, place, recognises_for=recognises_for)
+    return said
+
+
 async def test_all_targets_and_parts_are_there_before_the_first_send(database: Database) -> None:
     """A run is frozen in one statement: each part with its own text, in order, pending."""
     async with database.transaction() as connection:
@@ -70,8 +75,8 @@ async def test_a_claim_is_granted_once(database: Database) -> None:
         account = await an_account(connection)
         run = await frozen(connection, a_run(account))
         place, claim = Place(run, 1, 1), Claim(account, 0, float("inf"))
-        assert await run_parts.claim(connection, place, recognises_for=None) is Answer.GO
-        assert await run_parts.claim(connection, place, recognises_for=None) is Answer.TAKEN
+        assert await answer(connection, place, recognises_for=None) is Answer.GO
+        assert await answer(connection, place, recognises_for=None) is Answer.TAKEN
         took = timedelta(milliseconds=20)
         assert not await run_parts.mark_sent(connection, claim, place, 2, latency=took, message="7")
         old = Claim(account, -1, float("inf"))
@@ -95,7 +100,7 @@ async def test_the_window_is_checked_in_the_claim(database: Database) -> None:
                 "closes_at = clock_now() + $2::text::interval",
                 opens_in, closes_in,
             )  # fmt: skip
-            return await run_parts.claim(connection, Place(run, 1, number), recognises_for=None)
+            return await answer(connection, Place(run, 1, number), recognises_for=None)
 
         assert await answers("1 minute", "1 hour", 1) is Answer.NOT_OPEN
         assert await answers("-1 hour", "1 second", 1) is Answer.GO
@@ -119,9 +124,9 @@ async def test_a_doubt_that_is_too_old_is_not_tried_again(database: Database) ->
             "UPDATE run_parts SET doubtful_since = clock_now() - interval '120 s' WHERE target = 2"
         )
         two = timedelta(minutes=2)
-        assert await run_parts.claim(connection, Place(run, 1, 1), recognises_for=two) is Answer.GO
-        assert await run_parts.claim(connection, Place(run, 2, 1), recognises_for=two) is Answer.STALE
-        assert await run_parts.claim(connection, Place(run, 2, 1), recognises_for=None) is Answer.GO
+        assert await answer(connection, Place(run, 1, 1), recognises_for=two) is Answer.GO
+        assert await answer(connection, Place(run, 2, 1), recognises_for=two) is Answer.STALE
+        assert await answer(connection, Place(run, 2, 1), recognises_for=None) is Answer.GO
 
 
 async def test_a_firing_is_opened_once(database: Database) -> None:
@@ -145,6 +150,7 @@ async def test_a_run_with_a_held_part_does_not_block_the_next(database: Database
         account = await an_account(connection)
         first = await frozen(connection, a_run(account, targets=1))
         second = await frozen(connection, a_run(account, targets=1))
+        assert await runs.next_moment(connection, await an_account(connection, "idle")) is None
         assert await runs.next_to_send(connection, account) == first
         await connection.execute("UPDATE run_parts SET state = 'unknown' WHERE run = $1 AND number = 1", first)
         assert await runs.next_to_send(connection, account) == second

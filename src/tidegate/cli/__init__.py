@@ -23,6 +23,8 @@ from tidegate.cli import (
     feed,
     loopback,
     plan,
+    reminder,
+    runs,
     search,
     settings,
     token,
@@ -69,6 +71,8 @@ app.command("cycle")(cycle.cycle)
 app.command("backfill")(backfill.backfill)
 app.command("reconcile")(backfill.reconcile)
 app.add_typer(archive.app, name="archive")
+app.add_typer(reminder.app, name="reminder")
+app.add_typer(runs.app, name="runs")
 app.command("search")(search.search)
 app.command("context")(context.context)
 app.add_typer(token.app, name="token")

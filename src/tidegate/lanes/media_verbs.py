@@ -65,6 +65,11 @@ class MediaVerbs(GuildVerbs):
         """How long an uploaded file may be posted; None for as long as the platform takes it."""
         return None if self._posts_media is None else self._posts_media.media_lasts
 
+    @property
+    def acknowledges(self) -> bool:
+        """Whether the platform tells later that messages have arrived."""
+        return self._acknowledges is not None
+
     async def upload(self, media: Media, content: bytes) -> MediaRef:
         """Hand over a file in one go; it reaches nobody yet, so it is no send and charges no pace."""
         client = self._able(self._takes_whole, "take a file in one go")

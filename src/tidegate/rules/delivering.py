@@ -23,7 +23,8 @@ class PartState(StrEnum):
 
 
 MOVES: Mapping[PartState, frozenset[PartState]] = {
-    PartState.PENDING: frozenset({PartState.SENDING, PartState.SKIPPED, PartState.FAILED}),
+    # Unknown when a try in doubt has waited for so long that the platform would not recognise it any more.
+    PartState.PENDING: frozenset({PartState.SENDING, PartState.SKIPPED, PartState.FAILED, PartState.UNKNOWN}),
     # Back to pending only where it is proven that nothing was handed over, or where the platform removes duplicates.
     PartState.SENDING: frozenset({PartState.SENT, PartState.FAILED, PartState.PENDING, PartState.UNKNOWN}),
     # By a receipt, by the operator's policy, or by a person's own word.

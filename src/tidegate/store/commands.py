@@ -56,6 +56,14 @@ async def ask(connection: Connection, account: AccountId, kind: str, args: dict[
     return CommandId(number)
 
 
+async def is_asked(connection: Connection, account: AccountId, kind: str) -> bool:
+    """Whether the same has been asked of the owner and nobody has taken it up yet."""
+    asked: bool = await connection.fetchval(
+        "SELECT EXISTS (SELECT FROM commands WHERE account = $1 AND kind = $2 AND state = 'asked')", account, kind
+    )
+    return asked
+
+
 async def wake(connection: Connection) -> None:
     """Have every worker look around at once instead of at its next beat."""
     await connection.execute(f"NOTIFY {CHANNEL}")

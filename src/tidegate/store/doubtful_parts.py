@@ -40,6 +40,26 @@ async def left_behind(connection: Connection, account: AccountId) -> list[LeftBe
     ]
 
 
+async def resend(connection: Connection, place: Place, error: str) -> None:
+    """Have a part that was being sent tried again under its key; that its first try may have arrived is kept."""
+    await connection.execute(
+        """
+        UPDATE run_parts SET state = 'pending', error = $4, doubtful_since = coalesce(doubtful_since, claimed_at)
+        WHERE run = $1 AND target = $2 AND number = $3 AND state = 'sending'
+        """,
+        place.run, place.target, place.number, error,
+    )  # fmt: skip
+
+
+async def doubt(connection: Connection, place: Place, error: str) -> None:
+    """Nobody knows what became of a part that was being sent."""
+    await connection.execute(
+        "UPDATE run_parts SET state = 'unknown', error = $4 "
+        "WHERE run = $1 AND target = $2 AND number = $3 AND state = 'sending'",
+        place.run, place.target, place.number, error,
+    )  # fmt: skip
+
+
 async def arrived(
     connection: Connection, account: AccountId, channel: ChannelId, message: str, at: datetime
 ) -> RunId | None:

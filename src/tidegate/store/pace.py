@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from tidegate.errors import NotOurs, NotSent
+from tidegate.rules.capacity import Supply
 from tidegate.rules.pacing import (
     Allowance,
     Bucket,
@@ -126,6 +127,14 @@ async def tune(connection: Connection, claim: Claim, allowance: Allowance) -> No
     await accounts.fence(connection, claim)
     row = await _locked(connection, claim.account, allowance)
     await _keep(connection, row, row.bucket, climb(row.tempo, allowance, row.claimed_at, row.now), allowance)
+
+
+async def supply(connection: Connection, account: AccountId, allowance: Allowance) -> Supply:
+    """What an account may send from now on, for an estimate: slower than the operator allows after a warning."""
+    row = await connection.fetchrow("SELECT rate, warm_since FROM pace WHERE account = $1", account)
+    rate = allowance.ceiling if row is None else min(row["rate"], allowance.ceiling)
+    since = None if row is None else row["warm_since"]
+    return Supply(allowance.pace(rate), allowance.caps, allowance.warm_up, since)
 
 
 async def empty_all(connection: Connection) -> None:

@@ -75,8 +75,8 @@ async def to_deliver(connection: Connection, run: RunId) -> list[Part]:
     return [_part(row) for row in rows]
 
 
-async def claim(connection: Connection, place: Place, *, recognises_for: timedelta | None) -> Answer:
-    """Move a part from pending to sending, if its run may send now by the database's clock.
+async def claim(connection: Connection, place: Place, *, recognises_for: timedelta | None) -> tuple[Answer, int]:
+    """Move a part from pending to sending, if its run may send now by the database's clock; also which try that is.
 
     Call it in the transaction that charges the pace. The run's row is locked, so a pause that has been told holds from
     then on. *recognises_for* is how long the platform knows a repeated send by its key; None for always.
@@ -98,21 +98,21 @@ async def claim(connection: Connection, place: Place, *, recognises_for: timedel
             FROM may
             WHERE p.run = $1 AND p.target = $2 AND p.number = $3 AND p.state = 'pending'
               AND may.runs AND may.is_open AND NOT may.is_shut AND NOT EXISTS (SELECT FROM stale)
-            RETURNING true
+            RETURNING p.attempts
         )
-        SELECT may.*, EXISTS (SELECT FROM stale) AS stale, EXISTS (SELECT FROM taken) AS taken FROM may
+        SELECT may.*, EXISTS (SELECT FROM stale) AS stale, (SELECT attempts FROM taken) AS tries FROM may
         """,
         place.run, place.target, place.number, GRACE, recognises_for,
     )  # fmt: skip
     if row is None or not row["runs"]:
-        return Answer.STOPPED
+        return Answer.STOPPED, 0
+    if row["tries"] is not None:
+        return Answer.GO, row["tries"]
     if not row["is_open"]:
-        return Answer.NOT_OPEN
+        return Answer.NOT_OPEN, 0
     if row["is_shut"]:
-        return Answer.CLOSED
-    if row["stale"]:
-        return Answer.STALE
-    return Answer.GO if row["taken"] else Answer.TAKEN
+        return Answer.CLOSED, 0
+    return (Answer.STALE if row["stale"] else Answer.TAKEN), 0
 
 
 async def mark_sent(
@@ -196,14 +196,37 @@ async def skip_pending(connection: Connection, run: RunId, error: str, *, begun:
     return len(rows)
 
 
-async def fail_gone(connection: Connection, run: RunId, account: AccountId, error: str) -> int:
-    """Fail the targets of a run that its account no longer sees, before anything is sent to them."""
+async def has_begun(connection: Connection, run: RunId) -> bool:
+    """Whether a target of a run has got some of its parts and has others left to send."""
+    found: bool = await connection.fetchval(
+        """
+        SELECT EXISTS (
+            SELECT FROM run_parts p
+            JOIN run_parts e ON e.run = p.run AND e.target = p.target AND e.number = p.number - 1
+            WHERE p.run = $1 AND p.state = 'pending' AND e.state = 'sent'
+        )
+        """,
+        run,
+    )
+    return found
+
+
+async def was_left_out(connection: Connection, run: RunId, error: str) -> bool:
+    """Whether a part of a run was skipped for that reason."""
+    found: bool = await connection.fetchval(
+        "SELECT EXISTS (SELECT FROM run_parts WHERE run = $1 AND state = 'skipped' AND error = $2)", run, error
+    )
+    return found
+
+
+async def fail_barred(connection: Connection, run: RunId, account: AccountId, error: str) -> int:
+    """Fail the targets of a run in which its account may not post, before anything is sent to them."""
     rows = await connection.fetch(
         """
         UPDATE run_parts p SET state = 'failed', error = $3
         FROM run_targets t
         WHERE p.run = $1 AND p.state = 'pending' AND t.run = p.run AND t.number = p.target
-          AND NOT EXISTS (SELECT FROM sights s WHERE s.account = $2 AND s.channel = t.channel)
+          AND NOT EXISTS (SELECT FROM sights s WHERE s.account = $2 AND s.channel = t.channel AND s.may_post)
         RETURNING 1
         """,
         run, account, error,

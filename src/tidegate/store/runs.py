@@ -103,14 +103,20 @@ async def counts(connection: Connection, runs: Collection[RunId]) -> dict[RunId,
 # When what is next
 
 
-async def next_to_send(connection: Connection, account: AccountId) -> RunId | None:
-    """The oldest run of an account with a part to send now; those that wait, rest or are held are passed over."""
+async def next_to_send(
+    connection: Connection, account: AccountId, *, only: Collection[RunId] | None = None
+) -> RunId | None:
+    """The oldest run of an account with a part to send now; those that wait, rest or are held are passed over.
+
+    *only* one of these, where a command asked for them.
+    """
     number = await connection.fetchval(
         """
         WITH t AS (SELECT clock_now() AS now)
         SELECT r.id
         FROM t, runs r
         WHERE r.account = $1 AND r.state = 'running' AND r.cancelled_at IS NULL AND r.opens_at <= t.now
+          AND ($3::bigint[] IS NULL OR r.id = ANY($3))
           AND EXISTS (
               SELECT FROM run_parts p
               WHERE p.run = r.id AND p.state = 'pending' AND (p.not_before IS NULL OR p.not_before <= t.now)
@@ -122,7 +128,7 @@ async def next_to_send(connection: Connection, account: AccountId) -> RunId | No
         ORDER BY r.id
         LIMIT 1
         """,
-        account, GRACE,
+        account, GRACE, None if only is None else list(only),
     )  # fmt: skip
     return None if number is None else RunId(number)
 
@@ -142,11 +148,38 @@ async def next_moment(connection: Connection, account: AccountId) -> timedelta |
             SELECT p.not_before FROM runs r JOIN run_parts p ON p.run = r.id
             WHERE r.account = $1 AND r.state = 'running' AND p.state = 'pending'
         )
-        SELECT greatest(min(at) - (SELECT now FROM t), '0') FROM moments WHERE at IS NOT NULL
+        SELECT min(greatest(m.at - t.now, '0')) FROM t, moments m WHERE m.at IS NOT NULL
         """,
         account, GRACE,
     )  # fmt: skip
     return left
+
+
+async def sends_queued(connection: Connection, account: AccountId) -> int:
+    """How many messages an account's runs have yet to send, those that are paused among them."""
+    queued: int = await connection.fetchval(
+        """
+        SELECT count(*) FROM runs r JOIN run_parts p ON p.run = r.id
+        WHERE r.account = $1 AND r.state <> 'ended' AND p.state IN ('pending', 'sending')
+        """,
+        account,
+    )
+    return queued
+
+
+async def sends_meanwhile(connection: Connection, run: Run) -> tuple[int, timedelta]:
+    """How many sends its account made since a run began, up to the close of its window, and the gap of its pace."""
+    row = await connection.fetchrow(
+        """
+        SELECT count(c.id) AS sends, p.gap
+        FROM pace p
+        LEFT JOIN calls c ON c.account = p.account AND c.charged AND c.at >= $2 AND c.at < $3
+        WHERE p.account = $1
+        GROUP BY p.gap
+        """,
+        run.account, run.began_at, run.opening.closes,
+    )  # fmt: skip
+    return (0, timedelta(minutes=1)) if row is None else (row["sends"], row["gap"])
 
 
 async def prune(connection: Connection, before: datetime, *, limit: int) -> int:

@@ -1,0 +1,277 @@
+"""``tidegate reminder``: what to say to which groups, when, and whether it fits."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import click
+import typer
+
+from tidegate.cli import shell
+from tidegate.cli.dry_run import show_plan
+from tidegate.cli.targets import targets
+from tidegate.errors import BadInput
+
+if TYPE_CHECKING:
+    from tidegate.app import House
+    from tidegate.reminders.reminder import Reminder
+    from tidegate.store.reminders import KeptReminder
+
+app = typer.Typer(help="Reminders: what to say to which groups, and when.", no_args_is_help=True)
+
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
+Name = Annotated[str, typer.Argument(help="The reminder's name or number.")]
+File = Annotated[str, typer.Argument(metavar="FILE|-", help="TOML or JSON; - is standard input.")]
+
+
+@app.command()
+def add(file: File, *, json: Json = False) -> None:
+    """Keep a new reminder, with the files it names, and say whether it fits into its window."""
+    shell.run(_add(file, as_json=json))
+
+
+async def _add(file: str, *, as_json: bool) -> None:
+    from tidegate.reminders import saving
+    from tidegate.reminders.files import read_files
+
+    reminder = _read(file)
+    files = await read_files(reminder, _folder(file), kept={})
+    async with shell.house() as house:
+        async with house.database.transaction() as connection:
+            await saving.add(connection, reminder, files)
+        await _tell_estimate(house, reminder.name, as_json=as_json, done=f'The reminder "{reminder.name}" is kept.')
+
+
+@app.command()
+def edit(
+    name: Name,
+    file: Annotated[str | None, typer.Argument(metavar="FILE|-", help="TOML or JSON; without it an editor.")] = None,
+    *,
+    json: Json = False,
+) -> None:
+    """Change a reminder to what a file says, or in your editor; open runs stay as they were frozen."""
+    shell.run(_edit(name, file, as_json=json))
+
+
+async def _edit(name: str, file: str | None, *, as_json: bool) -> None:
+    from tidegate.reminders import saving
+    from tidegate.reminders.files import read_files
+    from tidegate.reminders.written import as_toml, checked, read_reminder
+    from tidegate.store import reminders
+
+    async with shell.house() as house:
+        async with house.database.connection() as connection:
+            kept = await reminders.find(connection, name)
+        if file is None:
+            written = click.edit(as_toml(checked(kept.written)), extension=".toml")
+            reminder = read_reminder(written or "")
+        else:
+            reminder = _read(file)
+        files = await read_files(reminder, _folder(file or "-"), kept=kept.files)
+        async with house.database.transaction() as connection:
+            kept = await reminders.find(connection, name, lock=True)
+            await saving.change(connection, kept, reminder, files)
+        await _tell_estimate(house, reminder.name, as_json=as_json, done=f'The reminder "{reminder.name}" is changed.')
+
+
+@app.command("list")
+def list_(*, json: Json = False) -> None:
+    """List reminders, those that fire next first."""
+    shell.run(_list(as_json=json))
+
+
+async def _list(*, as_json: bool) -> None:
+    from tidegate.store import reminders
+
+    async with shell.house() as house, house.database.connection() as connection:
+        rows = [_row(kept) for kept in await reminders.listing(connection)]
+    if as_json:
+        shell.print_json(rows)
+        return
+    shell.print_table(
+        ["id", "name", "account", "goes to", "parts", "hours", "fires next"],
+        (
+            [row["id"], row["name"], row["account"], row["targets"], row["parts"], row["hours"], row["due_at"]]
+            for row in rows
+        ),
+        empty="There is no reminder yet. Write one (docs/reminders.md), then: tidegate reminder add FILE",
+    )
+
+
+def _row(kept: KeptReminder) -> dict[str, Any]:
+    written = kept.written
+    named = written.get("targets")
+    goes_to = "all" if named is None and written.get("list") is None else written.get("list") or len(named or ())
+    hours = f"{written['delivery_window_start_hour']:02}-{written['delivery_window_end_hour']:02} {written['timezone']}"
+    return {
+        "id": kept.id,
+        "name": kept.name,
+        "account": kept.account_name,
+        "platform": kept.platform.value,
+        "targets": goes_to,
+        "parts": len(written["parts"]),
+        "hours": hours,
+        "due_at": kept.due_at.isoformat() if kept.due_at else None,
+    }
+
+
+@app.command()
+def show(name: Name, *, json: Json = False) -> None:
+    """Print a reminder as TOML, or as JSON: either can be given to add and edit again."""
+    shell.run(_show(name, as_json=json))
+
+
+async def _show(name: str, *, as_json: bool) -> None:
+    from tidegate.reminders.written import as_toml, checked
+    from tidegate.store import reminders
+
+    async with shell.house() as house, house.database.connection() as connection:
+        kept = await reminders.find(connection, name)
+    if as_json:
+        shell.print_json(kept.written)
+    else:
+        print(as_toml(checked(kept.written)), end="")
+
+
+@app.command()
+def estimate(name: Name, *, json: Json = False) -> None:
+    """Say whether a reminder fits into its window, when it would end, and what would be left over; spends no call."""
+    shell.run(_estimate(name, as_json=json))
+
+
+async def _estimate(name: str, *, as_json: bool) -> None:
+    async with shell.house() as house:
+        await _tell_estimate(house, name, as_json=as_json)
+
+
+async def _tell_estimate(house: House, name: str, *, as_json: bool, done: str = "") -> None:
+    """The estimate of a reminder that is kept; a reminder that cannot be planned yet says why."""
+    from tidegate.app import allowance_of
+    from tidegate.reminders.estimating import foresee
+    from tidegate.reminders.plan import make_plan
+    from tidegate.store import accounts, reminders
+
+    async with house.database.connection() as connection:
+        kept = await reminders.find(connection, name)
+        account = (await accounts.find(connection, kept.account_name)).account
+        try:
+            plan = await make_plan(connection, kept, at=kept.now)
+        except BadInput as problem:
+            if not done:
+                raise
+            shell.say(f"{done} It could not be sent as it is: {problem}")
+            return
+        told = await foresee(connection, plan, allowance_of(house.settings, account.platform, account.standing))
+    if as_json:
+        shell.print_json(told.as_json())
+        return
+    if done:
+        print(done)
+    shell.print_table(["what", "value"], _told(told.as_json()), empty="")
+    for warning in told.warnings:
+        shell.say(warning)
+
+
+def _told(told: dict[str, Any]) -> list[tuple[str, object]]:
+    """The estimate for people: numbers with their unit and their limit."""
+    fits = "yes" if told["fits"] else f"no: {told['short_by']} of {told['sends']} would be left over"
+    return [
+        ("goes to", f"{told['targets']} groups, {told['parts']} messages each"),
+        ("sends", f"{told['sends']}, behind {told['queued']} that the account has queued"),
+        ("fits", fits),
+        ("first send", told["starts_at"]),
+        ("last send", told["finishes_at"]),
+    ]
+
+
+@app.command()
+def fire(
+    name: Name,
+    *,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would be sent; send nothing.")] = False,
+    json: Json = False,
+) -> None:
+    """Fire a reminder now: its run is frozen, and whoever serves the account delivers it."""
+    shell.run(show_plan(name, as_json=json) if dry_run else _fire(name, as_json=json))
+
+
+async def _fire(name: str, *, as_json: bool) -> None:
+    from tidegate.cli.runs import print_run
+    from tidegate.reminders import controls
+    from tidegate.store import runs, workers
+
+    async with shell.house() as house:
+        async with house.database.transaction() as connection:
+            number = await controls.fire(connection, name)
+        async with house.database.connection() as connection:
+            run = await runs.find(connection, number)
+            served = await workers.serves(connection, run.account)
+            await print_run(connection, run, as_json=as_json, targets=False)
+    if not served and run.state.value != "ended":
+        shell.say(f'Nobody serves the account "{run.account_name}" now; it is sent once somebody does: tidegate serve')
+
+
+@app.command("test")
+def try_out(
+    name: Name,
+    target: Annotated[str, typer.Option(metavar="GROUP", help="The group to send it to: its title or number.")],
+    *,
+    json: Json = False,
+) -> None:
+    """Send a reminder to one of its groups now, whatever the hour, and wait for what comes of it."""
+    shell.run(_test(name, target, as_json=json))
+
+
+async def _test(name: str, target: str, *, as_json: bool) -> None:
+    from tidegate.cli.runs import print_run
+    from tidegate.mirroring import ask_account
+    from tidegate.reminders import controls
+    from tidegate.store import accounts, runs
+
+    async with shell.house() as house:
+        async with house.database.transaction() as connection:
+            number = await controls.fire(connection, name, test_on=target)
+            run = await runs.find(connection, number)
+            account = (await accounts.find(connection, run.account_name)).account
+        await ask_account(house, account, "deliver", {"run": number})
+        async with house.database.connection() as connection:
+            run = await runs.find(connection, number)
+            await print_run(connection, run, as_json=as_json)
+
+
+@app.command()
+def remove(name: Name) -> None:
+    """Forget a reminder; its runs stay, and one that is open goes on."""
+    shell.run(_remove(name))
+
+
+async def _remove(name: str) -> None:
+    from tidegate.store import reminders
+
+    async with shell.house() as house, house.database.transaction() as connection:
+        kept = await reminders.find(connection, name, lock=True)
+        await reminders.remove(connection, kept)
+    print(f'The reminder "{kept.name}" is forgotten.')
+
+
+app.command()(targets)
+
+
+def _read(file: str) -> Reminder:
+    from tidegate.reminders.written import read_reminder
+
+    if file == "-":
+        return read_reminder(sys.stdin.read())
+    try:
+        return read_reminder(Path(file).read_text(encoding="utf-8"))
+    except OSError as problem:
+        raise BadInput(f"The file {file} cannot be read: {problem.strerror}.") from problem
+    except UnicodeDecodeError as problem:
+        raise BadInput(f"The file {file} is no text in UTF-8.") from problem
+
+
+def _folder(file: str) -> Path:
+    """Where the files that a reminder names are looked for: beside it."""
+    return Path() if file == "-" else Path(file).parent

@@ -1,0 +1,234 @@
+"""``tidegate runs``: what was fired, how far it is, and what people do to it."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from tidegate.cli import shell
+from tidegate.errors import BadInput
+
+if TYPE_CHECKING:
+    from tidegate.store.database import Connection
+    from tidegate.store.runs import Run
+
+app = typer.Typer(help="Runs: firings of reminders, and what became of each group.", no_args_is_help=True)
+
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
+Number = Annotated[int, typer.Argument(metavar="ID", help="The run's number.")]
+Chosen = Annotated[int | None, typer.Argument(metavar="ID", help="The run's number.")]
+STATES = ("pending", "sending", "sent", "failed", "skipped", "unknown")
+
+
+@app.command("list")
+def list_(
+    account: Annotated[str | None, typer.Option(help="Only those of this account.")] = None,
+    limit: Annotated[int, typer.Option(min=1, metavar="N", help="The newest so many.")] = 50,
+    *,
+    json: Json = False,
+) -> None:
+    """List runs, newest first."""
+    shell.run(_list(account, limit, as_json=json))
+
+
+async def _list(account: str | None, limit: int, *, as_json: bool) -> None:
+    from tidegate.store import accounts, run_moves, runs
+
+    async with shell.house() as house, house.database.connection() as connection:
+        whose = None if account is None else (await accounts.find(connection, account)).account.id
+        found = await runs.listing(connection, account=whose, limit=limit)
+        open_ = await runs.counts(connection, [run.id for run in found if run.counts is None])
+        all_paused = await run_moves.everything_is_paused(connection)
+    rows = [{**head_of(run), "counts": _counts(run, open_.get(run.id))} for run in found]
+    if all_paused:
+        shell.say("Every run is paused. Go on with: tidegate runs resume --all")
+    if as_json:
+        shell.print_json(rows)
+        return
+    shell.print_table(
+        ["id", "reminder", "account", "fired", "state", "delivered", "summary"],
+        (
+            [row["id"], row["reminder"], row["account"], row["fired_at"][:16], row["status"] or row["state"],
+             f"{row['counts']['sent']} of {sum(row['counts'].values())}", row["error_summary"]]
+            for row in rows
+        ),
+        empty="Nothing was fired yet: tidegate reminder fire NAME",
+    )  # fmt: skip
+
+
+@app.command()
+def show(number: Number, *, json: Json = False) -> None:
+    """Show a run: its state, how many groups it reached, and what became of each."""
+    shell.run(_show(number, as_json=json))
+
+
+async def _show(number: int, *, as_json: bool) -> None:
+    from tidegate.store import runs
+    from tidegate.words import RunId
+
+    async with shell.house() as house, house.database.connection() as connection:
+        await print_run(connection, await runs.find(connection, RunId(number)), as_json=as_json)
+
+
+async def print_run(connection: Connection, run: Run, *, as_json: bool, targets: bool = True) -> None:
+    """Print one run, with all of its *targets* or as a whole."""
+    from tidegate.store import run_targets, runs
+
+    counts = _counts(run, None if run.counts is not None else (await runs.counts(connection, [run.id]))[run.id])
+    parts = await run_targets.part_counts(connection, run.id)
+    shown = await run_targets.of_run(connection, run.id) if targets else []
+    document = {
+        **head_of(run),
+        "counts": counts,
+        "parts": _by_name(parts),
+        "uploads": run.uploads,
+        "targets": [
+            {
+                "target": one.title,
+                "channel": one.channel,
+                "state": one.state.value,
+                "error": one.error or None,
+                "latency_ms": one.latency_ms,
+                "parts": [
+                    {
+                        "kind": part.kind,
+                        "state": part.state.value,
+                        "attempts": part.attempts,
+                        "error": part.error or None,
+                    }
+                    for part in one.parts
+                ],
+            }
+            for one in shown
+        ],
+    }
+    if as_json:
+        shell.print_json(document)
+        return
+    shell.print_table(["what", "value"], _told(document), empty="")
+    if shown:
+        print()
+        shell.print_table(
+            ["group", "state", "messages", "took", "why"],
+            (
+                [one.title, one.state.value, ", ".join(part.state.value for part in one.parts),
+                 "" if one.latency_ms is None else f"{one.latency_ms} ms", one.error]
+                for one in shown
+            ),
+            empty="",
+        )  # fmt: skip
+
+
+def head_of(run: Run) -> dict[str, Any]:
+    """What a run is and how it stands, as scripts read it."""
+    return {
+        "id": run.id,
+        "reminder": run.name,
+        "account": run.account_name,
+        "test": run.test,
+        "state": run.state.value,
+        "paused_by": run.paused_by,
+        "status": run.status.value if run.status else None,
+        "error_summary": run.error_summary,
+        "due_at": run.due_at.isoformat() if run.due_at else None,
+        "fired_at": run.fired_at.isoformat(),
+        "opens_at": run.opening.opens.isoformat(),
+        "closes_at": run.opening.closes.isoformat(),
+        "ended_at": run.ended_at.isoformat() if run.ended_at else None,
+    }
+
+
+def _counts(run: Run, counted: Any) -> dict[str, int]:
+    return _by_name(counted if run.counts is None else run.counts)
+
+
+def _by_name(counts: Any) -> dict[str, int]:
+    return {name: counts.get(name, 0) for name in STATES}
+
+
+def _told(run: dict[str, Any]) -> list[tuple[str, object]]:
+    counts = run["counts"]
+    others = ", ".join(f"{count} {name}" for name, count in counts.items() if count and name != "sent")
+    delivered = f"{counts['sent']} of {sum(counts.values())} groups" + (f" ({others})" if others else "")
+    lines: list[tuple[str, object]] = [
+        ("run", run["id"]),
+        ("reminder", run["reminder"]),
+        ("account", run["account"]),
+        ("state", run["status"] or run["state"].replace("_", " ")),
+        ("delivered", delivered),
+        ("window", f"{run['opens_at']} to {run['closes_at']}"),
+    ]
+    return [*lines, ("summary", run["error_summary"])] if run["error_summary"] else lines
+
+
+All = Annotated[bool, typer.Option("--all", help="Every run.")]
+
+
+@app.command()
+def pause(number: Chosen = None, *, everything: All = False) -> None:
+    """Make no further send for a run, or for any; what is in flight completes."""
+    shell.run(lambda: _on_one_or_all("pause", "paused", number, everything=everything))
+
+
+@app.command()
+def resume(number: Chosen = None, *, everything: All = False) -> None:
+    """Go on with a paused run, or with all that were paused together."""
+    shell.run(lambda: _on_one_or_all("resume", "resumed", number, everything=everything))
+
+
+async def _on_one_or_all(verb: str, done: str, number: int | None, *, everything: bool) -> None:
+    from tidegate.reminders import controls
+
+    if everything == (number is not None):
+        raise BadInput(f"Give the number of a run, or --all: tidegate runs {verb} 7")
+    if number is not None:
+        await _on(number, {"pause": controls.pause, "resume": controls.resume}[verb])
+        print(f"Run {number} is {done}.")
+        return
+    async with shell.house() as house, house.database.transaction() as connection:
+        changed = await {"pause": controls.pause_all, "resume": controls.resume_all}[verb](connection)
+    word = "Nothing is sent any more until: tidegate runs resume --all." if verb == "pause" else ""
+    print(f"{len(changed)} open runs {done}. {word}".strip())
+
+
+@app.command()
+def cancel(number: Number) -> None:
+    """End a run: what is not sent yet is left out, what was sent stays sent."""
+    shell.run(_cancel(number))
+
+
+async def _cancel(number: int) -> None:
+    from tidegate.reminders import controls
+
+    await _on(number, controls.cancel)
+    print(f"Run {number} is cancelled.")
+
+
+@app.command()
+def resolve(
+    number: Number,
+    as_: Annotated[str, typer.Option("--as", metavar="sent|resend|skip", help="What to take them for.")],
+    target: Annotated[list[str] | None, typer.Option(metavar="GROUP", help="Only this group; may be repeated.")] = None,
+) -> None:
+    """Settle what nobody knows the outcome of: it was sent, it is sent again, or it is left out."""
+    shell.run(_resolve(number, as_, target or []))
+
+
+async def _resolve(number: int, named: str, groups: list[str]) -> None:
+    from tidegate.reminders.controls import Resolution, resolve
+    from tidegate.words import RunId
+
+    if named not in list(Resolution):
+        raise BadInput(f'--as is one of {", ".join(Resolution)}, and not "{named}".')
+    async with shell.house() as house, house.database.transaction() as connection:
+        settled = await resolve(connection, RunId(number), Resolution(named), groups=groups)
+    print(f"{settled} messages of run {number} are settled.")
+
+
+async def _on(number: int, control: Callable[..., Awaitable[object]]) -> None:
+    from tidegate.words import RunId
+
+    async with shell.house() as house, house.database.transaction() as connection:
+        await control(connection, RunId(number))

@@ -1,0 +1,72 @@
+"""``tidegate reminder targets``: saved lists of groups."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from tidegate.cli import shell
+from tidegate.errors import BadInput
+
+
+def targets(
+    name: Annotated[str | None, typer.Argument(metavar="LIST", help="The list's name.")] = None,
+    account: Annotated[str | None, typer.Option(help="The account that sees the groups.")] = None,
+    group: Annotated[
+        list[str] | None, typer.Option(metavar="GROUP", help="A group's title or number; may be repeated.")
+    ] = None,
+    *,
+    remove: Annotated[bool, typer.Option("--remove", help="Forget the list.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+) -> None:
+    """Show saved lists of groups, keep one under a name, or forget it."""
+    shell.run(lambda: _targets(name, account, group or [], remove=remove, as_json=json))
+
+
+async def _targets(name: str | None, account: str | None, groups: list[str], *, remove: bool, as_json: bool) -> None:
+    if name is None and (groups or remove):
+        raise BadInput("Give the list's name: tidegate reminder targets LIST --account NAME --group GROUP …")
+    if groups and account is None:
+        raise BadInput("Say with --account which account sees the groups.")
+    if name is not None and groups and account is not None:
+        await _save(name, account, groups)
+    elif name is not None and remove:
+        await _remove(name)
+    else:
+        await _show(name, as_json=as_json)
+
+
+async def _save(name: str, account: str, groups: list[str]) -> None:
+    from tidegate.store import accounts, targets
+
+    async with shell.house() as house, house.database.transaction() as connection:
+        whose = (await accounts.find(connection, account)).account
+        found = await targets.named(connection, whose.id, groups)
+        await targets.save_list(connection, name, list(found.values()))
+    print(f'The list "{name}" has {len(found)} groups.')
+
+
+async def _remove(name: str) -> None:
+    from tidegate.store import targets
+
+    async with shell.house() as house, house.database.transaction() as connection:
+        await targets.remove_list(connection, name)
+    print(f'The list "{name}" is forgotten.')
+
+
+async def _show(name: str | None, *, as_json: bool) -> None:
+    from tidegate.store import targets
+
+    async with shell.house() as house, house.database.connection() as connection:
+        if name is not None:
+            await targets.find_list(connection, name)
+        found = [one for one in await targets.lists(connection) if name in (None, one.name)]
+    if as_json:
+        shell.print_json([{"name": one.name, "groups": list(one.groups)} for one in found])
+        return
+    shell.print_table(
+        ["list", "groups"],
+        ([one.name, ", ".join(one.groups)] for one in found),
+        empty="There is no saved list. Keep one: tidegate reminder targets LIST --account NAME --group GROUP …",
+    )

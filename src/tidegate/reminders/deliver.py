@@ -1,0 +1,214 @@
+"""One run's turn: several targets in flight, the parts of each in order, until there is nothing to send just now."""
+
+from __future__ import annotations
+
+import asyncio
+import heapq
+from collections import Counter
+from collections.abc import Callable, Coroutine, Sequence
+from dataclasses import dataclass, replace
+from datetime import timedelta
+
+from tidegate.clock import Clock
+from tidegate.reminders.sending import Sender, Ticket, Told
+from tidegate.rules.delivering import PartState, TargetState, next_part, target_state
+from tidegate.rules.window import GRACE
+from tidegate.store import feed
+from tidegate.store.database import Connection
+from tidegate.store.run_parts import Answer, Part
+from tidegate.store.runs import Run
+
+SHORTEST_PAUSE, LONGEST_PAUSE = timedelta(milliseconds=200), timedelta(milliseconds=500)
+"""Between two parts of a target, so that they show in order; the pace is what limits the account."""
+
+PATIENCE = timedelta(seconds=30)
+"""How long a turn waits for a target that must not be tried yet; another run may go on meanwhile."""
+
+LANDING, MARKING = timedelta(seconds=10), timedelta(seconds=1)
+"""How long sends in flight may take to end; and to be marked when the account is no longer ours to call for."""
+
+TOLD_EVERY = 1.0
+"""Seconds between two events about the progress of a run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Habits:
+    """How runs are delivered: accounts at once in this process, targets at once per account; *dice* gives 0 to 1."""
+
+    dice: Callable[[], float]
+    accounts_at_once: int = 8
+    groups_at_once: int = 3
+
+
+class Progress:
+    """How a run stands, kept up by what becomes of its parts and told at most once a second."""
+
+    def __init__(self, run: Run, parts: Sequence[Part], counts: Counter[TargetState], clock: Clock) -> None:
+        self._run = run
+        self._clock = clock
+        self._counts = counts
+        self._states: dict[int, list[PartState]] = {}
+        self._told_at = float("-inf")
+        for part in parts:
+            self._states.setdefault(part.place.target, []).append(part.state)
+
+    def of(self, target: int) -> Sequence[PartState]:
+        return self._states[target]
+
+    async def note(self, connection: Connection, part: Part, state: PartState) -> None:
+        """A part has come into a state; told in the same transaction, unless something was told just now."""
+        self._move(part, state)
+        now = self._clock.ticks()
+        if now - self._told_at < TOLD_EVERY:
+            return
+        counts = {one.value: self._counts[one] for one in TargetState}
+        body = f"{self._counts[TargetState.SENT]} of {self._counts.total()} delivered"
+        await feed.record(
+            connection, "run.progressed", self._run.name, {"run": self._run.id, "counts": counts, "body": body}
+        )
+        self._told_at = now
+
+    def _move(self, part: Part, state: PartState) -> None:
+        states = self._states[part.place.target]
+        before = target_state(states)
+        states[part.place.number - 1] = state
+        if state is PartState.FAILED:
+            states[part.place.number :] = [PartState.SKIPPED] * (len(states) - part.place.number)
+        self._counts[before] -= 1
+        self._counts[target_state(states)] += 1
+
+
+class Delivery:
+    """One turn of one run. ``stop`` lets what is claimed end and claims nothing more."""
+
+    def __init__(
+        self, parts: Sequence[Part], progress: Progress, sender: Sender, *, clock: Clock, dice: Callable[[], float]
+    ) -> None:
+        self._run = sender.run
+        self._progress = progress
+        self._sender = sender
+        self._clock = clock
+        self._dice = dice
+        self._lines: dict[int, list[Part]] = {}
+        for part in parts:
+            self._lines.setdefault(part.place.target, []).append(part)
+        self._queue: list[tuple[float, int, int]] = []
+        self._flying: dict[asyncio.Task[Told], tuple[Part, Ticket]] = {}
+        self._stopped = self._closed = False
+        for target in self._lines:
+            self._enqueue(target, timedelta())
+
+    async def go(self, at_once: int) -> None:
+        """Deliver until nothing can be sent for a while, the window has closed or somebody stops it."""
+        watching = asyncio.create_task(self._watch_window())
+        try:
+            await together(*(self._work() for _ in range(min(at_once, len(self._lines)))))
+        finally:
+            watching.cancel()
+            await self._land()
+
+    def stop(self) -> None:
+        """Claim nothing more; what is claimed goes on to its end."""
+        self._stopped = True
+        self._let_go(lambda part: True)
+
+    # Which target is next
+
+    def _enqueue(self, target: int, wait: timedelta) -> None:
+        """Have a target's next part tried, those with a try in doubt first and begun ones before others."""
+        place = next_part(self._progress.of(target))
+        if place is None:
+            return
+        part = self._lines[target][place]
+        rank = 0 if part.doubtful else 1 if place else 2
+        ready = self._clock.ticks() + max(wait, part.waits_for).total_seconds()
+        heapq.heappush(self._queue, (ready if wait or part.waits_for else 0.0, rank, target))
+
+    async def _work(self) -> None:
+        while not self._stopped and self._queue:
+            ready, _, target = self._queue[0]
+            wait = ready - self._clock.ticks()
+            if wait > PATIENCE.total_seconds():
+                return
+            heapq.heappop(self._queue)
+            if wait > 0:
+                await self._clock.sleep(timedelta(seconds=wait))
+            if not self._stopped:
+                await self._deliver(target)
+
+    async def _deliver(self, target: int) -> None:
+        """Send a target's parts in order for as long as each is sent."""
+        while (place := next_part(self._progress.of(target))) is not None:
+            if self._stopped or (self._closed and not place):
+                return
+            part = self._lines[target][place]
+            told = await self._send(part)
+            if told is None or told.why is not None:
+                if told is not None and told.why is Answer.CLOSED:
+                    self._closed = True
+                elif told is not None and told.why in (Answer.STOPPED, Answer.NOT_OPEN):
+                    self._stopped = True
+                return
+            if told.state is PartState.PENDING:
+                again = replace(part, tries=part.tries + 1, waits_for=timedelta(), doubtful=told.doubtful)
+                self._lines[target][place] = again
+                self._enqueue(target, max(told.wait, timedelta(milliseconds=1)))
+                return
+            if told.state is PartState.SENT and place + 1 < len(self._lines[target]):
+                await self._clock.sleep(self._pause())
+
+    def _pause(self) -> timedelta:
+        return SHORTEST_PAUSE + self._dice() * (LONGEST_PAUSE - SHORTEST_PAUSE)
+
+    # Sends that outlive whoever waits for them
+
+    async def _send(self, part: Part) -> Told | None:
+        """Send one part in a task of its own; None when it was let go before it was claimed."""
+        ticket = Ticket()
+        task = asyncio.create_task(self._sender.send(part, ticket), name=f"run {self._run.id}, {part.title}")
+        self._flying[task] = (part, ticket)
+        task.add_done_callback(self._flying.pop)
+        await asyncio.wait([task])
+        return None if task.cancelled() else task.result()
+
+    def _let_go(self, which: Callable[[Part], bool]) -> None:
+        """Give up sends that wait for their pace. One that is claimed is handed over any moment, so it goes on."""
+        for task, (part, ticket) in list(self._flying.items()):
+            if ticket.answer is None and which(part):
+                task.cancel()
+
+    async def _watch_window(self) -> None:
+        """Do not wait for a pace that lies behind the close of the window."""
+        run = self._run
+        await self._clock.sleep(run.opening.closes - run.now)
+        self._closed = True
+        if run.finishes_begun:
+            self._let_go(lambda part: part.place.number == 1)
+            await self._clock.sleep(GRACE)
+        self.stop()
+
+    async def _land(self) -> None:
+        """Let what is claimed end and be marked, for a while; the rest was not begun."""
+        self.stop()
+        if not self._flying:
+            return
+        lost = self._clock.ticks() >= self._sender.lane.claim().deadline
+        late = asyncio.ensure_future(self._clock.sleep(MARKING if lost else LANDING))
+        try:
+            while self._flying and not late.done():
+                await asyncio.wait({late, *self._flying}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            late.cancel()
+            for task in list(self._flying):
+                task.cancel()
+
+
+async def together(*jobs: Coroutine[None, None, None]) -> None:
+    """Do several things at once; the first failure ends the others before it is raised."""
+    tasks = [asyncio.create_task(job) for job in jobs]
+    try:
+        await asyncio.gather(*tasks)
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)

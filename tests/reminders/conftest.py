@@ -1,0 +1,196 @@
+"""Reminders delivered in the test's own process: a real database, lanes with their pace, and one held clock for all."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Any, TypeVar
+
+import asyncpg
+import pytest
+
+from tests.held import holding
+from tests.reminders.groups_platform import GroupsPlatform, Killed, Recognising
+from tidegate.clock import HeldClock
+from tidegate.errors import TidegateError
+from tidegate.lanes import Lane, ReadLimits, SendLimits
+from tidegate.port import Channel, ChannelId
+from tidegate.reminders import controls, saving
+from tidegate.reminders.deliver import Habits
+from tidegate.reminders.deliveries import Deliveries
+from tidegate.reminders.files import as_read
+from tidegate.reminders.written import checked
+from tidegate.rules.pacing import Allowance
+from tidegate.store import accounts, channels, run_targets, runs
+from tidegate.store.calls import Ledger
+from tidegate.store.database import Database
+from tidegate.store.runs import Run
+from tidegate.words import Account, Claim, Platform, RunId, Standing
+
+P = TypeVar("P", bound=GroupsPlatform)
+
+MORNING = datetime(2026, 3, 2, 9, tzinfo=UTC)
+ENDLESS = ReadLimits(per_second=None, at_once=10)
+
+
+@dataclass
+class Shop:
+    """One account: its platform, and the worker that serves it at the moment."""
+
+    account: Account
+    platform: GroupsPlatform
+    rate: int
+    epoch: int = 0
+    lane: Lane | None = None
+    task: asyncio.Task[None] | None = None
+    deliveries: Deliveries | None = None
+
+
+@dataclass
+class Scene:
+    """A town of shops. ``fire`` opens runs, ``serve`` starts a worker for a shop, ``pass_time`` lets it work."""
+
+    database: Database
+    clock: HeldClock
+    ledger: Ledger
+    shops: list[Shop] = field(default_factory=list)
+    habits: Habits = field(default_factory=lambda: Habits(dice=lambda: 0.5))
+
+    async def shop(
+        self, platform: GroupsPlatform, *, name: str = "shop", rate: int = 40, on: Platform = Platform.TELEGRAM
+    ) -> Shop:
+        async with self.database.transaction() as connection:
+            await accounts.add(connection, name, on, Standing.ESTABLISHED, loopback="http://127.0.0.1:1")
+            account = (await accounts.find(connection, name)).account
+        made = Shop(account, platform, rate)
+        self.shops.append(made)
+        return made
+
+    async def groups(self, shop: Shop, count: int, *, barred: tuple[int, ...] = ()) -> None:
+        """Groups 1 to *count*, in which the account may post but for those *barred*."""
+        seen = [
+            Channel(ChannelId(number), f"Group {number}", may_post=number not in barred)
+            for number in range(1, count + 1)
+        ]
+        async with self.database.transaction() as connection:
+            await channels.see(connection, shop.account.platform, shop.account.id, seen)
+
+    async def reminder(self, files: Mapping[str, bytes] | None = None, **written: Any) -> str:
+        """Save a reminder to all groups of "shop" with one text, but for what is *written*; its name."""
+        document: dict[str, Any] = {"name": "Friday stock", "account": "shop", "parts": [{"text": "Hello {group}"}]}
+        if not {"targets", "list"} & set(written):
+            document["all"] = True
+        reminder = checked({**document, **written})
+        read = {name: as_read(name, content) for name, content in (files or {}).items()}
+        async with self.database.transaction() as connection:
+            await saving.add(connection, reminder, read)
+        return reminder.name
+
+    async def fire(self, name: str = "Friday stock", **otherwise: Any) -> RunId:
+        async with self.database.transaction() as connection:
+            number = await controls.fire(connection, name, **otherwise)
+        self.look()
+        return number
+
+    def look(self) -> None:
+        """What the command does that a change leaves for the owner."""
+        for shop in self.shops:
+            if shop.deliveries is not None:
+                shop.deliveries.look(shop.account.id)
+
+    async def do(self, control: Any, *arguments: Any, **named: Any) -> Any:
+        """Do to a run what a person does, and tell its owner."""
+        async with self.database.transaction() as connection:
+            done = await control(connection, *arguments, **named)
+        self.look()
+        return done
+
+    # Workers
+
+    async def serve(self, shop: Shop, **limits: Any) -> None:
+        """A worker takes the account, in a new epoch; a second call is a takeover."""
+        shop.epoch = await self.database.pool.fetchval(
+            "UPDATE accounts SET epoch = epoch + 1 WHERE id = $1 RETURNING epoch", shop.account.id
+        )
+        claim = Claim(shop.account.id, shop.epoch, float("inf"))
+        at_once = 1 if shop.account.platform is Platform.WHATSAPP else self.habits.groups_at_once
+        shop.lane = Lane(
+            shop.account,
+            shop.platform,
+            claim=lambda: claim,
+            database=self.database,
+            ledger=self.ledger,
+            clock=self.clock,
+            reads=ENDLESS,
+            sends=SendLimits(Allowance(ceiling=shop.rate, **limits), at_once=at_once),
+        )
+        await shop.lane.load()
+        shop.deliveries = Deliveries(self.database, self.clock, self.habits)
+        shop.task = asyncio.create_task(shop.deliveries.work(shop.lane))
+
+    async def leave(self, shop: Shop) -> None:
+        """The worker lets the account go in order."""
+        assert shop.lane is not None
+        assert shop.task is not None
+        shop.task.cancel()
+        with suppress(asyncio.CancelledError, TidegateError, Killed):
+            await shop.task
+        await shop.lane.close()
+        shop.lane = shop.task = None
+
+    async def pass_time(self, **span: float) -> None:
+        await self.clock.advance(timedelta(**span))
+
+    # What came of it
+
+    async def run(self, number: RunId) -> Run:
+        async with self.database.connection() as connection:
+            return await runs.find(connection, number)
+
+    async def counts(self, number: RunId) -> dict[str, int]:
+        """Targets by state, those of which there are any."""
+        async with self.database.connection() as connection:
+            found = (await runs.counts(connection, [number]))[number]
+        return {state.value: count for state, count in found.items() if count}
+
+    async def parts(self, number: RunId, target: int) -> list[str]:
+        async with self.database.connection() as connection:
+            shown = await run_targets.of_run(connection, number)
+        return [part.state.value for part in shown[target - 1].parts]
+
+    async def errors(self, number: RunId) -> dict[str, str]:
+        async with self.database.connection() as connection:
+            return {one.title: one.error for one in await run_targets.of_run(connection, number) if one.error}
+
+    async def rows(self, query: str, *values: Any) -> list[asyncpg.Record]:
+        return await self.database.pool.fetch(query, *values)
+
+    async def events(self, kind: str) -> list[dict[str, Any]]:
+        return [row["data"] for row in await self.rows("SELECT data FROM events WHERE kind = $1 ORDER BY id", kind)]
+
+
+@pytest.fixture
+async def scene(database: Database) -> AsyncIterator[Scene]:
+    """It is nine in the morning, UTC."""
+    async with holding(database, MORNING) as clock:
+        made = Scene(database, clock, Ledger(database, clock))
+        yield made
+        for shop in made.shops:
+            if shop.task is not None:
+                await made.leave(shop)
+        await made.ledger.close()
+
+
+@pytest.fixture
+async def shop(scene: Scene) -> Shop:
+    """An account on a platform that removes duplicates for ever, as Telegram does."""
+    return await scene.shop(Recognising(scene.clock))
+
+
+@pytest.fixture
+async def forgetful(scene: Scene) -> Shop:
+    """An account on a platform that does not, as WhatsApp; one send at a time."""
+    return await scene.shop(GroupsPlatform(scene.clock), on=Platform.WHATSAPP)
