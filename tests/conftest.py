@@ -14,6 +14,7 @@ import asyncpg
 import pytest
 from hypothesis import settings as hypothesis_settings
 
+from tests.programs import CHROMIUM, MISSING_CHROMIUM
 from tests.servers import DEBIAN, MISSING_DEBIAN, DebianServer, embedded
 from tidegate.clock import SystemClock
 from tidegate.store.database import Address, Database
@@ -46,7 +47,8 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 
 def pytest_report_header() -> list[str]:
-    return [] if DEBIAN.exists() else [MISSING_DEBIAN]
+    missing = {MISSING_DEBIAN: DEBIAN, MISSING_CHROMIUM: CHROMIUM}
+    return [sentence for sentence, path in missing.items() if not path.exists()]
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

@@ -57,11 +57,11 @@ class TestEveryPage:
         await database.pool.execute("INSERT INTO accounts (name, platform) VALUES ($1, 'telegram')", HOSTILE)
         async with database.transaction() as connection:
             await tokens.add(connection, HOSTILE[:90], list(tokens.TokenScope), None)
-        for path in ("/", "/settings"):
+        for path in ("/", "/accounts", "/settings"):
             text = (await client.get(path)).text
             assert "<script>" not in text
             assert "&lt;script&gt;alert" in text
-            assert "ł" * 200 not in text
+            assert "ł" * 200 not in re.sub(r'type="hidden"[^>]*>', "", text)  # a form brings all of it back
 
     async def test_the_theme_is_kept(self, client: httpx.AsyncClient) -> None:
         """Chosen once, rendered by the server, so that no page flashes in the other colours."""
@@ -85,7 +85,7 @@ class TestOverview:
             await accounts.change_state(connection, account, AccountState.SIGNED_OUT, expected=[AccountState.ACTIVE])
         parts = {
             "lanes": "signed out",
-            "needs": "sign it in again: tidegate account remove shop, then tidegate account add",
+            "needs": "See what to do",
             "feed": "account signed out",
             "figures": "accounts served, of 1",
             "running": "Nothing is under way",
@@ -96,6 +96,36 @@ class TestOverview:
         for name, shown in parts.items():
             assert shown in page
             assert shown in (await client.get(f"/overview/{name}")).text
+
+
+class TestAccounts:
+    async def test_only_one_that_is_signed_out_is_removed_here(
+        self, client: httpx.AsyncClient, database: Database
+    ) -> None:
+        """One that still is signed in would leave its session behind at the platform; the sentence says how instead."""
+        token = client.headers["x-for-tests"]
+        async with database.transaction() as connection:
+            number = await accounts.add(connection, "shop", Platform.WHATSAPP, Standing.NEW, loopback="x")
+        refused = await client.post("/accounts/remove", data={"name": "shop"}, headers=htmx(token))
+        assert (refused.status_code, "still signed in" in refused.json()["detail"]) == (400, True)
+        async with database.transaction() as connection:
+            await accounts.change_state(connection, number, AccountState.SIGNED_OUT, expected=[AccountState.ACTIVE])
+        assert "add it again" in (await client.get("/accounts")).text
+        assert (await client.post("/accounts/remove", data={"name": "shop"}, headers=htmx(token))).status_code == 204
+        assert await database.pool.fetchval("SELECT count(*) FROM accounts") == 0
+
+    async def test_a_name_that_is_taken_is_refused_before_any_question(
+        self, client: httpx.AsyncClient, database: Database
+    ) -> None:
+        """Nobody types a code for nothing; and a sign-in that is not under way has nothing to answer."""
+        token = client.headers["x-for-tests"]
+        async with database.transaction() as connection:
+            await accounts.add(connection, "shop", Platform.WHATSAPP, Standing.NEW, loopback="x")
+        wanted = {"name": "shop", "platform": "telegram", "change_token": token}
+        refused = await client.post("/accounts/add", data=wanted)
+        assert (refused.status_code, "choose another name" in refused.text) == (400, True)
+        gone = await client.post("/accounts/adding/x", data={"answer": "1", "change_token": token})
+        assert (gone.status_code, "Begin again" in gone.text) == (404, True)
 
 
 class TestSettings:

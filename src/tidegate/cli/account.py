@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tidegate.cli import shell
-from tidegate.cli.signing_in import SignedIn, sign_in
+from tidegate.cli.signing_in import AtTheTerminal
 from tidegate.errors import BadInput, TidegateError
-from tidegate.words import Account, AccountId, AccountState, Platform, Standing
+from tidegate.words import Account, AccountState, Platform, Standing
 
 if TYPE_CHECKING:
     from tidegate.app import House
@@ -46,8 +46,8 @@ def add(
 
 
 async def _add(platform: Platform, name: str, standing: Standing, loopback: str | None) -> None:
+    from tidegate.joining import join, new_account
     from tidegate.loopback.control import ask_control
-    from tidegate.store import accounts
 
     if loopback is not None:
         await ask_control(loopback)
@@ -57,34 +57,10 @@ async def _add(platform: Platform, name: str, standing: Standing, loopback: str 
             "Try it with: tidegate loopback, then tidegate account add … --loopback CONTROL_URL"
         )
     async with shell.house() as house:
-        async with house.database.connection() as connection:
-            await accounts.require_free(connection, name)
-        new = Account(AccountId(0), name, platform, standing, AccountState.ACTIVE, state_until=None, loopback=loopback)
-        await _store(house, new, await sign_in(house, new))
+        me = await join(house, new_account(name, platform, standing, loopback), AtTheTerminal())
+    if me is not None:
+        shell.say(f"Signed in as {me.name}.")
     shell.say(f'Added {platform.value} account "{name}". A worker serves it: tidegate worker, or tidegate serve.')
-
-
-async def _store(house: House, new: Account, signed_in: SignedIn) -> None:
-    """The account and its sign-in, in one transaction: no worker sees the one without the other."""
-    from tidegate.app import allowance_of
-    from tidegate.clock import SystemClock
-    from tidegate.store import accounts, commands, pace, secrets
-    from tidegate.store.calls import Ledger
-    from tidegate.words import CallKind, Outcome
-
-    written = house.settings.key.get_secret_value() if house.settings.key else None
-    ring = await secrets.open_ring(house.database, house.settings.home, written) if signed_in.secrets else None
-    async with house.database.transaction() as connection:
-        number = await accounts.add(connection, new.name, new.platform, new.standing, loopback=new.loopback)
-        await pace.set_pace(connection, number, allowance_of(house.settings, new.platform, new.standing))
-        for name, secret in signed_in.secrets.items() if ring else ():
-            assert ring is not None
-            await secrets.keep(connection, ring, number, name, secret)
-        await commands.wake(connection)
-    ledger = Ledger(house.database, SystemClock())
-    for method in signed_in.calls:
-        ledger.note(number, CallKind.CONNECT, method, Outcome.OK)
-    await ledger.close()
 
 
 @app.command("list")

@@ -14,6 +14,7 @@ from tidegate.store.database import Database
 from tidegate.store.feed import measure_lag
 from tidegate.web.api import api
 from tidegate.web.assets import assets
+from tidegate.web.conversations import Conversations
 from tidegate.web.edge import Edge
 from tidegate.web.guard import send_to_sign_in
 from tidegate.web.health import Health, look
@@ -36,6 +37,8 @@ def make_app(database: Database, loaded: Loaded | None = None, *, pages: bool = 
     app.state.loaded = loaded
     app.state.site = site
     app.state.news = News(database)
+    app.state.conversations = Conversations()
+    app.state.without_end = (app.state.news, app.state.conversations)  # ended with the process
     app.include_router(api)
     _add_health(app, database)
     if pages:

@@ -19,7 +19,7 @@ from tidegate.spans import span_text
 from tidegate.web.assets import all_assets
 from tidegate.web.site import site_of
 
-NAVIGATION = (("Overview", "/"), ("Settings", "/settings"))
+NAVIGATION = (("Overview", "/"), ("Accounts", "/accounts"), ("Settings", "/settings"))
 """The pages in the order of the menu; each exists."""
 
 THEME_COOKIE = "tidegate_theme"

@@ -51,8 +51,8 @@ async def serve_web(app: FastAPI, listener: socket.socket) -> None:
         await asyncio.shield(serving)
     except asyncio.CancelledError:
         server.should_exit = True
-        if (news := getattr(app.state, "news", None)) is not None:  # the loopback's control address has none
-            news.close()
+        for one in getattr(app.state, "without_end", ()):  # the loopback's control address has none
+            one.close()
         await serving
         raise
 

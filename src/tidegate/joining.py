@@ -1,0 +1,62 @@
+"""Adding an account: a person signs it in, and account and sign-in are stored together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from tidegate.app import House, allowance_of
+from tidegate.clock import SystemClock
+from tidegate.openings import Person, sign_in
+from tidegate.port import Me
+from tidegate.store import accounts, commands, pace, secrets
+from tidegate.store.calls import Ledger
+from tidegate.words import Account, AccountId, AccountState, CallKind, Outcome, Platform, Standing
+
+
+@dataclass
+class SignedIn:
+    """What signing in has brought: secrets to keep (``port.Vault``, in memory), and the calls it took."""
+
+    secrets: dict[str, bytes] = field(default_factory=dict)
+    calls: list[str] = field(default_factory=list)
+
+    async def read(self, name: str) -> bytes | None:
+        return self.secrets.get(name)
+
+    async def write(self, name: str, secret: bytes) -> None:
+        self.secrets[name] = secret
+
+
+def new_account(name: str, platform: Platform, standing: Standing, loopback: str | None) -> Account:
+    """An account that is to be added; its number is made when it is stored."""
+    return Account(AccountId(0), name, platform, standing, AccountState.ACTIVE, state_until=None, loopback=loopback)
+
+
+async def join(house: House, new: Account, person: Person) -> Me | None:
+    """Sign *new* in with the answers of *person* and store it; a name that is taken is refused before any question.
+
+    Returns who it is on its platform, where the platform was asked.
+    """
+    async with house.database.connection() as connection:
+        await accounts.require_free(connection, new.name)
+    signed_in = SignedIn()
+    me = await sign_in(house.settings, new, signed_in, signed_in.calls.append, person)
+    await _store(house, new, signed_in)
+    return me
+
+
+async def _store(house: House, new: Account, signed_in: SignedIn) -> None:
+    """The account and its sign-in, in one transaction: no worker sees the one without the other."""
+    written = house.settings.key.get_secret_value() if house.settings.key else None
+    ring = await secrets.open_ring(house.database, house.settings.home, written) if signed_in.secrets else None
+    async with house.database.transaction() as connection:
+        number = await accounts.add(connection, new.name, new.platform, new.standing, loopback=new.loopback)
+        await pace.set_pace(connection, number, allowance_of(house.settings, new.platform, new.standing))
+        for name, secret in signed_in.secrets.items() if ring else ():
+            assert ring is not None
+            await secrets.keep(connection, ring, number, name, secret)
+        await commands.wake(connection)
+    ledger = Ledger(house.database, SystemClock())
+    for method in signed_in.calls:
+        ledger.note(number, CallKind.CONNECT, method, Outcome.OK)
+    await ledger.close()

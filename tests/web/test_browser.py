@@ -1,0 +1,109 @@
+"""The pages in a real browser: no error, no other host, no serious finding of axe-core, and live."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import pytest
+from playwright.async_api import expect
+
+from tests.web.browsing import Watched, browsing, needs_browser
+from tests.web.test_pages import HOSTILE
+from tests.web.visiting import visiting
+from tidegate.store import accounts, sign_ins
+from tidegate.store.database import Database
+from tidegate.web.rendering import NAVIGATION
+from tidegate.words import Platform, Standing
+
+pytestmark = needs_browser
+
+
+@asynccontextmanager
+async def pages(database: Database, **options: object) -> AsyncIterator[Watched]:
+    async with visiting(database) as client:
+        async with database.transaction() as connection:
+            secret = await sign_ins.make_link(connection)
+        base = str(client.base_url).rstrip("/")
+        async with browsing(base, f"{base}/sign-in?once={secret}", **options) as watched:
+            yield watched
+
+
+async def add_account(database: Database, name: str) -> None:
+    async with database.transaction() as connection:
+        await accounts.add(connection, name, Platform.TELEGRAM, Standing.NORMAL, loopback="x")
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"viewport": {"width": 1280, "height": 900}, "color_scheme": "light"},
+        {"viewport": {"width": 390, "height": 844}, "color_scheme": "dark", "has_touch": True},
+    ],
+    ids=["desktop-light", "phone-dark"],
+)
+async def test_every_page_is_whole(database: Database, options: dict[str, object]) -> None:
+    """On a desktop and on a phone, in light and dark, with hostile names in it; nothing is wider than the screen."""
+    await add_account(database, HOSTILE)
+    async with pages(database, **options) as watched:
+        for _, path in NAVIGATION:
+            await watched.go(path)
+            assert await watched.problems() == [], path
+            wide = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+            assert await watched.page.evaluate(wide) <= 0, path
+
+
+async def test_what_happens_shows_without_loading_the_page_again(database: Database) -> None:
+    """Another process changes something; the open page shows it, in the reader's own time zone."""
+    async with pages(database) as watched:
+        await watched.go("/")
+        await expect(watched.page.locator("#lanes")).to_contain_text("There is no account yet")
+        await add_account(database, "shop")
+        await expect(watched.page.locator("#lanes")).to_contain_text("shop", timeout=30_000)
+        await expect(watched.page.locator("#feed")).to_contain_text("account added")
+        await expect(watched.page.locator("#feed time").first).to_have_text(re.compile(r"GMT\+9$"))
+        assert await watched.problems() == []
+
+
+async def test_a_change_says_what_it_did_and_a_refusal_why(database: Database) -> None:
+    """Pausing an account by its button; a change that cannot be is a sentence on the page."""
+    await add_account(database, "shop")
+    async with pages(database) as watched:
+        await watched.go("/accounts")
+        await watched.page.get_by_role("button", name="Pause").click()
+        await expect(watched.page.locator("#said")).to_contain_text('"shop" is paused')
+        await expect(watched.page.get_by_role("button", name="Resume")).to_be_visible()
+        await database.pool.execute("UPDATE accounts SET state = 'signed_out'")
+        await watched.page.get_by_role("button", name="Resume").click()
+        await expect(watched.page.locator("#trouble")).to_contain_text('"shop" is signed out')
+        assert [one for one in watched.wrong if "400" not in one] == []
+
+
+async def test_it_can_be_used_with_the_keyboard_alone(database: Database) -> None:
+    """The first stop is the way past the menu; the focus can be seen; the theme is chosen with Enter."""
+    async with pages(database, color_scheme="light") as watched:
+        await watched.go("/")
+        await watched.page.keyboard.press("Tab")
+        await expect(watched.page.get_by_text("Skip to the content")).to_be_focused()
+        await watched.page.keyboard.press("Enter")
+        await expect(watched.page.locator("main")).to_be_focused()
+        await watched.page.get_by_role("button", name="Dark").focus()
+        await watched.page.keyboard.press("Enter")
+        await expect(watched.page.locator("html")).to_have_attribute("data-theme", "dark")
+        assert await watched.problems() == []
+
+
+async def test_a_token_is_made_shown_once_and_revoked(database: Database) -> None:
+    """By hand, as an operator does it, with the question before it is revoked."""
+    async with pages(database) as watched:
+        await watched.go("/settings")
+        await watched.page.get_by_label("Name").fill("my bot")
+        await watched.page.get_by_role("button", name="Make a token").click()
+        await expect(watched.page.locator("#secret")).to_have_text(re.compile(r"^tidegate_[\w-]{43}$"))
+        assert await watched.problems() == []
+        await watched.page.get_by_role("link", name="I have it").click()
+        watched.page.on("dialog", lambda dialog: dialog.accept())
+        await watched.page.get_by_role("button", name="Revoke").click()
+        await expect(watched.page.locator("#tokens")).to_contain_text("There is no token yet")
+        assert await watched.problems() == []
