@@ -77,13 +77,14 @@ async def _fill(database: Database) -> AccountId:
         await connection.execute(
             """
             INSERT INTO places (channel, topic, selected, turn_offset, last_scanned_at, last_scan_found_archives,
-                                consecutive_empty_scans, asked)
+                                consecutive_empty_scans, asked, verdict)
             SELECT c.id, t, true, row_number() OVER () - 1,
                 CASE WHEN random() >= 0.002 THEN clock_now() - interval '1 minute' END,
-                random() < 0.002, (random() * 10)::int, random() < 0.002
+                random() < 0.002, (random() * 10)::int, random() < 0.002, $2
             FROM channels c, generate_series(1, $1::int) AS t
             """,
             TOPICS,
+            Verdict.UNCHANGED.value,
         )
         await _fail_some(connection)
     await database.pool.execute("VACUUM ANALYZE")

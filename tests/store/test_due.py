@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections import Counter
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, replace
@@ -289,3 +290,14 @@ async def test_a_turn_comes_whenever_topics_are_called_cold(
         assert memory.wanted == {key: dict.fromkeys([1, 4, 6], Verdict.GATE)}
         number: int = await connection.fetchval("SELECT number FROM channels WHERE id = $1", key)
         assert (await load_awake(connection, account, scans, RETRIES, only=[ChannelId(number)])).wanted == {}
+
+
+async def test_resting_topics_stay_where_they_are_in_every_index(database: Database) -> None:
+    """What is stored of a topic that was found empty is in no index of its own, so a million cost no index entry."""
+    rows = await database.pool.fetch(
+        "SELECT pg_get_indexdef(indexrelid) FROM pg_index WHERE indrelid = 'places'::regclass"
+    )
+    indexed = {word for row in rows for word in re.findall(r"\w+", row[0])}
+    assert "idle_scanned_at" in indexed
+    written = {"last_scanned_at", "last_scan_found_archives", "consecutive_empty_scans", "watermark", "verdict"}
+    assert not indexed & written

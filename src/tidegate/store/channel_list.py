@@ -41,7 +41,7 @@ _SORTS = {
     Sort.TITLE: _By("channels c", "c.sought", "c.id", "text"),
     Sort.SCANNED: _By(
         "channels c JOIN places o ON o.channel = c.id AND o.topic = 0",
-        "coalesce(o.last_scanned_at, '-infinity')",
+        "o.channel_scanned_at",
         "o.channel",
         "timestamptz",
     ),
