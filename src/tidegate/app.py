@@ -23,10 +23,12 @@ from tidegate.settings import Settings
 from tidegate.store.calls import Ledger
 from tidegate.store.database import TROUBLE, Address, Database
 from tidegate.store.embedded import Seat
+from tidegate.store.keys import KeyRing
 from tidegate.store.poolers import refuse_transaction_pooler
 from tidegate.store.retention import Retention, sweep
 from tidegate.store.secrets import AccountVault, open_ring
 from tidegate.store.upgrade import prepare
+from tidegate.store.whatsapp import WhatsAppSessions
 from tidegate.store.workers import Identity
 from tidegate.words import Account, AccountId, Platform, Standing
 
@@ -83,8 +85,7 @@ async def run_worker(
     """Serve accounts until *stop* is set, then hand them over; *only* one of them where it is given."""
     settings, database, clock = house.settings, house.database, SystemClock()
     await refuse_transaction_pooler(database.address)
-    written = settings.key.get_secret_value() if settings.key else None
-    ring = await open_ring(database, settings.home, written)
+    ring = await key_ring(house)
     ledger = Ledger(database, clock)
     means = Means(
         database=database,
@@ -109,6 +110,17 @@ async def run_worker(
             task.cancel()
         await ledger.close()
         await rounds.close()
+
+
+def whatsapp_sessions(house: House) -> WhatsAppSessions:
+    """Where WhatsApp's library keeps the keys of linked devices."""
+    return WhatsAppSessions(house.database, lambda: key_ring(house))
+
+
+async def key_ring(house: House) -> KeyRing:
+    """The keys that seal secrets at rest: the operator's own, or those of the data folder."""
+    written = house.settings.key.get_secret_value() if house.settings.key else None
+    return await open_ring(house.database, house.settings.home, written)
 
 
 def allowance_of(settings: Settings, platform: Platform, standing: Standing) -> Allowance:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from tidegate.app import House, allowance_of
+from tidegate.app import House, allowance_of, key_ring
 from tidegate.clock import SystemClock
 from tidegate.openings import Person, sign_in
 from tidegate.port import Me
@@ -32,23 +32,22 @@ def new_account(name: str, platform: Platform, standing: Standing, loopback: str
     return Account(AccountId(0), name, platform, standing, AccountState.ACTIVE, state_until=None, loopback=loopback)
 
 
-async def join(house: House, new: Account, person: Person) -> Me | None:
+async def join(house: House, new: Account, person: Person) -> Me:
     """Sign *new* in with the answers of *person* and store it; a name that is taken is refused before any question.
 
-    Returns who it is on its platform, where the platform was asked.
+    Returns who it is on its platform.
     """
     async with house.database.connection() as connection:
         await accounts.require_free(connection, new.name)
     signed_in = SignedIn()
-    me = await sign_in(house.settings, new, signed_in, signed_in.calls.append, person)
+    me = await sign_in(house, new, signed_in, signed_in.calls.append, person)
     await _store(house, new, signed_in)
     return me
 
 
 async def _store(house: House, new: Account, signed_in: SignedIn) -> None:
     """The account and its sign-in, in one transaction: no worker sees the one without the other."""
-    written = house.settings.key.get_secret_value() if house.settings.key else None
-    ring = await secrets.open_ring(house.database, house.settings.home, written) if signed_in.secrets else None
+    ring = await key_ring(house) if signed_in.secrets else None
     async with house.database.transaction() as connection:
         number = await accounts.add(connection, new.name, new.platform, new.standing, loopback=new.loopback)
         await pace.set_pace(connection, number, allowance_of(house.settings, new.platform, new.standing))

@@ -19,13 +19,14 @@ from tidegate.habits import filing_habits, habits_of
 from tidegate.history_commands import history_handlers
 from tidegate.lanes import Lane
 from tidegate.mirror.filer import Filer
+from tidegate.mirror.groups import GroupLanes
 from tidegate.mirror.guild_rounds import GuildRounds, GuildTimes
 from tidegate.mirror.guilds import sync_guilds
 from tidegate.mirror.listing import sync_channels
 from tidegate.mirror.rounds import Rounds, Timetable
 from tidegate.mirror.scan import Hand
 from tidegate.mirror.side_by_side import together
-from tidegate.openings import discord_opening, telegram_opening
+from tidegate.openings import discord_opening, telegram_opening, whatsapp_opening
 from tidegate.port import Opener
 from tidegate.reminders.deliver import Habits
 from tidegate.reminders.deliveries import Deliveries
@@ -36,7 +37,8 @@ from tidegate.store.commands import Answer
 from tidegate.store.database import Database
 from tidegate.words import Account, AccountId, AccountState, Platform, RunId
 
-MIRRORED = (Platform.TELEGRAM, Platform.DISCORD)
+OF_HISTORIES = ("cycle", "backfill", "reconcile")
+"""What cannot be asked of an account on WhatsApp, whose groups are sent to and not mirrored."""
 
 SIGNED_OUT_WITHIN = timedelta(seconds=15)
 """How long the removal of an account waits for its platform; a person waits for it, and it happens anyway."""
@@ -57,7 +59,7 @@ class Trade:
 async def trade_of(house: House, *, others: Trade | None = None, every: timedelta | None) -> Trade:
     """Mirror accounts: a cycle at the start and then as often as each platform wants it (*every* None: on command).
 
-    Accounts of platforms without an adapter are served as *others* say.
+    Accounts on WhatsApp are served as *others* say where they are given, as the demo's are.
     """
     clock = SystemClock()
     habits = habits_of(house.settings)
@@ -65,12 +67,23 @@ async def trade_of(house: House, *, others: Trade | None = None, every: timedelt
     times = Timetable(every, every_live=house.settings.cycle_every_live, dice=random.random)
     rounds = Rounds(house.database, clock, habits, times, filer.after_cycle)
     guild_rounds = GuildRounds(house.database, clock, habits, guild_times(house.settings, by_itself=every is not None))
-    deliveries = Deliveries(house.database, clock, delivery_habits(house.settings), by_itself=every is not None)
+    groups = GroupLanes()
+    deliveries = Deliveries(
+        house.database,
+        clock,
+        delivery_habits(house.settings),
+        refresh={Platform.WHATSAPP: lambda lane: sync_channels(lane, house.database)},
+        by_itself=every is not None,
+    )
     await rounds.begin()
     await guild_rounds.begin()
 
     def rounds_of(serving: Serving) -> Rounds | GuildRounds:
         return guild_rounds if serving.account.platform is Platform.DISCORD else rounds
+
+    async def lane_of(serving: Serving) -> Lane:
+        of_groups = serving.account.platform is Platform.WHATSAPP
+        return await (groups if of_groups else rounds_of(serving)).lane(serving.account.id)
 
     async def work(lane: Lane) -> None:
         if lane.account.platform is Platform.TELEGRAM:
@@ -80,7 +93,7 @@ async def trade_of(house: House, *, others: Trade | None = None, every: timedelt
         elif others is not None:
             await others.work(lane)
         else:
-            await deliveries.work(lane)
+            await together(groups.work(lane), deliveries.work(lane))
 
     async def look(serving: Serving, _: dict[str, Any]) -> None:
         deliveries.look(serving.account.id)
@@ -94,24 +107,22 @@ async def trade_of(house: House, *, others: Trade | None = None, every: timedelt
         return (await rounds_of(serving).desk(serving.account.id).ask(channel)).as_json()
 
     async def sync(serving: Serving, _: dict[str, Any]) -> dict[str, Any]:
-        lane = await rounds_of(serving).lane(serving.account.id)
+        lane = await lane_of(serving)
         if lane.has_guilds:
             return {"channels": await sync_guilds(Hand(lane, house.database, None, habits.limits, habits.retries))}
         return {"channels": await sync_channels(lane, house.database)}
 
     async def sign_out(serving: Serving, _: dict[str, Any]) -> None:
-        lane = await rounds_of(serving).lane(serving.account.id)
+        lane = await lane_of(serving)
         await lane.sign_out()
         await lane.write_ledger()
 
     openers = {
-        **(others.openers if others else {}),
         Platform.TELEGRAM: telegram_opening(house.settings, clock),
         Platform.DISCORD: discord_opening(house.settings, clock),
+        Platform.WHATSAPP: others.openers[Platform.WHATSAPP] if others else whatsapp_opening(house, clock),
     }
-    about_histories = history_handlers(
-        house.database, habits, lambda serving: rounds_of(serving).lane(serving.account.id)
-    )
+    about_histories = history_handlers(house.database, habits, lane_of)
     about_runs = {LOOK: look, "deliver": deliver}
     return Trade(openers, work, {"cycle": cycle, "sync": sync, "sign_out": sign_out, **about_histories, **about_runs})
 
@@ -143,7 +154,7 @@ async def ask_account(house: House, account: Account, kind: str, args: dict[str,
     When nobody serves the account, this process takes it for the duration, as a worker would. A person who has to
     act first is told so.
     """
-    require_active(account)
+    require_active(account, kind)
     asking = asyncio.create_task(ask_owner(house.database, account.id, kind, args, within=ANSWERED_WITHIN))
     watching = asyncio.create_task(_until_unable(house.database, account.name))
     stop = asyncio.Event()
@@ -191,12 +202,10 @@ async def _until_unable(database: Database, name: str) -> None:
             require_active((await accounts.find(connection, name)).account)
 
 
-def require_active(account: Account) -> None:
-    """Refuse to ask an account that nobody would answer for."""
-    if account.platform not in MIRRORED:
-        raise BadInput(
-            f'Account "{account.name}" is on {account.platform.value}; this release mirrors Telegram and Discord.'
-        )
+def require_active(account: Account, kind: str | None = None) -> None:
+    """Refuse to ask an account that nobody would answer for, or for what its platform has not."""
+    if kind in OF_HISTORIES and account.platform is Platform.WHATSAPP:
+        raise BadInput(f'Account "{account.name}" is on WhatsApp, whose groups are sent to and not mirrored.')
     if account.state is not AccountState.ACTIVE:
         todo = account.state.next_action.replace("NAME", account.name)
         raise TidegateError(f'Account "{account.name}" is {account.state.value.replace("_", " ")}: {todo}.')

@@ -7,12 +7,15 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from tidegate.app import House, key_ring, whatsapp_sessions
 from tidegate.clock import Clock, SystemClock
-from tidegate.platforms import discord, telegram
+from tidegate.platforms import discord, telegram, whatsapp
 from tidegate.platforms.discord import discord_opener
 from tidegate.platforms.telegram import Application, telegram_opener
+from tidegate.platforms.whatsapp import whatsapp_opener
 from tidegate.port import Me, NoteConnect, Opener, Vault
 from tidegate.settings import Settings
+from tidegate.store.secrets import AccountVault
 from tidegate.words import Account, Platform
 
 
@@ -33,17 +36,30 @@ def discord_opening(settings: Settings, clock: Clock) -> Opener:
     return discord_opener(clock, live=settings.discord_live)
 
 
-class Person(telegram.Questions, discord.Questions, Protocol):
+def whatsapp_opening(house: House, clock: Clock) -> Opener:
+    """How WhatsApp accounts are connected; their processes end before a silent worker's accounts are taken over."""
+    return whatsapp_opener(clock, whatsapp_sessions(house), silent_after=house.settings.time_out / 2)
+
+
+class Person(telegram.Questions, discord.Questions, whatsapp.Questions, Protocol):
     """Whoever signs an account in, at a terminal or on a page: asked for what its platform wants to know."""
 
 
-async def sign_in(
-    settings: Settings, account: Account, vault: Vault, note_connect: NoteConnect, person: Person
-) -> Me | None:
-    """Sign an account in and keep its sign-in in *vault*; None where the platform is not asked."""
+async def sign_in(house: House, account: Account, vault: Vault, note_connect: NoteConnect, person: Person) -> Me:
+    """Sign an account in and keep its sign-in in *vault*."""
     if account.platform is Platform.TELEGRAM:
-        application = telegram_application(settings)
+        application = telegram_application(house.settings)
         return await telegram.sign_in(account, vault, note_connect, person, application=application)
     if account.platform is Platform.DISCORD:
         return await discord.sign_in(account, vault, note_connect, person, clock=SystemClock())
-    return None
+    sessions = whatsapp_sessions(house)
+    return await whatsapp.sign_in(account, vault, note_connect, person, sessions=sessions, clock=SystemClock())
+
+
+async def forget_device(house: House, account: Account) -> None:
+    """Remove what WhatsApp's library keeps of an account that is about to be removed."""
+    if account.platform is not Platform.WHATSAPP or account.loopback is not None:
+        return
+    device = await AccountVault(house.database, await key_ring(house), account.id).read(whatsapp.DEVICE)
+    if device is not None:
+        await whatsapp_sessions(house).forget(device.decode())

@@ -122,7 +122,7 @@ def _channel(kept: Kept) -> dict[str, Any]:
 
 
 async def _ask(connection: Connection, account: Account, kind: str, args: dict[str, Any]) -> CommandId:
-    require_active(account)
+    require_active(account, kind)
     return await commands.ask(connection, account.id, kind, args)
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import json
 import signal
+import urllib.error
 import urllib.request
-from asyncio.subprocess import PIPE, Process
+from asyncio.subprocess import DEVNULL, PIPE, Process
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -54,9 +55,31 @@ def accounts(home: Path) -> list[dict[str, Any]]:
     return found
 
 
-def ask(url: str) -> Any:
+def ask(url: str | urllib.request.Request) -> Any:
     with urllib.request.urlopen(url, timeout=60) as answer:
         return json.load(answer)
+
+
+def tell(url: str, **body: Any) -> Any:
+    """What a control address answers; None when it refuses."""
+    asked = urllib.request.Request(url, json.dumps(body).encode(), {"Content-Type": "application/json"})
+    try:
+        return ask(asked)
+    except urllib.error.HTTPError:
+        return None
+
+
+async def add_whatsapp(home: Path, control: str, *options: str) -> str:
+    """Add the account "shop" while its phone scans what is shown; what the command said."""
+    command = ("account", "add", "whatsapp", "shop", "--loopback", control, *options)
+    adding = await asyncio.create_subprocess_exec(
+        TIDEGATE, *command, cwd=home, env=environment(home), stdin=DEVNULL, stdout=PIPE, stderr=PIPE
+    )
+    await until(lambda: tell(f"{control}/whatsapp/pair", phone="Shop") is not None)
+    async with asyncio.timeout(PATIENCE):
+        _, said = await adding.communicate()
+    assert adding.returncode == 0, said.decode()
+    return said.decode()
 
 
 async def until(condition: Callable[[], bool]) -> None:
@@ -67,8 +90,7 @@ async def until(condition: Callable[[], bool]) -> None:
 
 async def test_an_account_is_added_served_paused_handed_over_and_removed(home: Path, control: str) -> None:
     """The first day of an operator."""
-    added = tidegate("account", "add", "whatsapp", "shop", "--loopback", control, home=home)
-    assert added.returncode == 0, added.stderr
+    await add_whatsapp(home, control)
     row = accounts(home)[0]
     assert {"id", "name", "platform", "state", "next_action", "served_by", "pace", "paused_until"} <= set(row)
     assert (row["served_by"], row["pace"]) == (None, "12 a minute")
@@ -95,7 +117,8 @@ async def test_bad_input_changes_nothing_and_says_what_to_do(home: Path, control
     """Law 12: exit code 2 and a sentence, or 1 where the work cannot be done."""
     for arguments, code, sentence in [
         (("add", "telegram", "shop"), 1, "my.telegram.org"),
-        (("add", "whatsapp", "shop"), 1, "cannot sign in to whatsapp yet"),
+        (("add", "whatsapp", "shop", "--loopback", control, "--phone", "0812 3456"), 2, "country code"),
+        (("add", "telegram", "shop", "--loopback", control, "--phone", "+62812"), 2, "--phone is for WhatsApp"),
         (("add", "telegram", "shop", "--loopback", control), 2, "Standard input ended"),
         (("add", "telegram", "shop", "--loopback", "http://127.0.0.1:1"), 2, "No loopback platform answers"),
         (("add", "telegram", "shop", "--loopback", "http://example.com"), 2, "no loopback platform"),
@@ -114,7 +137,7 @@ async def test_bad_input_changes_nothing_and_says_what_to_do(home: Path, control
 
 async def test_a_name_is_taken_once(home: Path, control: str) -> None:
     """The second account of a name is refused, the first stays as it is."""
-    assert tidegate("account", "add", "whatsapp", "shop", "--loopback", control, home=home).returncode == 0
+    await add_whatsapp(home, control)
     again = tidegate("account", "add", "telegram", "shop", "--loopback", control, home=home)
     assert again.returncode == 2
     assert "already" in again.stderr
@@ -123,7 +146,7 @@ async def test_a_name_is_taken_once(home: Path, control: str) -> None:
 
 async def test_serve_answers_on_the_web_and_is_alone_in_its_folder(empty_home: Path, control: str) -> None:
     """From an empty folder, worker and web in one process; a second one in the same folder is a slip and is told so."""
-    assert tidegate("account", "add", "whatsapp", "shop", "--loopback", control, home=empty_home).returncode == 0
+    await add_whatsapp(empty_home, control)
     port = str(free_port())
     async with running("serve", home=empty_home, TIDEGATE_WEB_PORT=port) as served:
         await line(served.stderr)
@@ -158,7 +181,7 @@ async def test_serve_on_a_port_in_use_starts_nothing(empty_home: Path, control: 
 
 async def test_a_worker_without_its_key_says_so(home: Path, control: str) -> None:
     """A key that cannot be read stops the worker with a sentence before it serves anybody."""
-    assert tidegate("account", "add", "whatsapp", "shop", "--loopback", control, home=home).returncode == 0
+    await add_whatsapp(home, control)
     wrong = tidegate("worker", home=home, TIDEGATE_KEY="not a key")
     assert wrong.returncode != 0
     assert "Traceback" not in wrong.stderr

@@ -9,7 +9,7 @@ import pytest
 
 from tests.lanes.conftest import Town, text
 from tests.small_platform import SmallPlatform, WithBuckets
-from tidegate.errors import AskedToWait, Banned, ChannelGone, NotOurs, PlatformError, Refused, SignedOut
+from tidegate.errors import AskedToWait, Banned, ChannelGone, Halted, NotOurs, PlatformError, Refused, SignedOut
 from tidegate.lanes import Lane, ReadLimits
 from tidegate.port import ChannelId, MessageId
 from tidegate.store.calls import sums
@@ -181,12 +181,13 @@ async def test_a_definite_no_is_told_at_once(
     [
         (SignedOut("The session was revoked."), AccountState.SIGNED_OUT, "account.signed_out"),
         (Banned("The number is banned."), AccountState.BANNED, "account.banned"),
+        (Halted("The number is restricted."), AccountState.PAUSED, "account.paused"),
     ],
 )
 async def test_a_stop_waits_for_a_person(
     town: Town, lane: Lane, platform: SmallPlatform, *, stop: SignedOut | Banned, state: AccountState, event: str
 ) -> None:
-    """D-36, D-37: no further call is made, everybody waiting is told, and the state is stored with its event."""
+    """D-36, D-37, D-38: no further call is made, everybody waiting is told, and the state is stored with its event."""
     platform.answers = [stop]
     sending = asyncio.create_task(lane.send(ONE, "hello", key=text()))
     await asyncio.sleep(0)
@@ -201,7 +202,8 @@ async def test_a_stop_waits_for_a_person(
     assert platform.count("page") == 1
     assert platform.count("send") == 0
     assert await town.database.pool.fetchval("SELECT state FROM accounts") == state.value
-    assert await town.database.pool.fetchval("SELECT subject FROM events WHERE kind = $1", event) == "shop"
+    alert = await town.database.pool.fetchrow("SELECT subject, data FROM events WHERE kind = $1", event)
+    assert (alert["subject"], alert["data"]["why"]) == ("shop", str(stop))
 
 
 async def test_a_ban_keeps_its_end(town: Town, lane: Lane, platform: SmallPlatform) -> None:

@@ -35,6 +35,7 @@ VALUES (5, 'w', 's', 'h', 'p', '1', 10, '15 s');
 INSERT INTO accounts (name, platform, owner, epoch, cycle)
 SELECT 'account ' || n, 'telegram', CASE WHEN n % 2 = 0 THEN 5 END, n, 100 + n FROM generate_series(1, 20) n;
 INSERT INTO secrets (account, name, key_id, sealed) SELECT id, 'session', 'k', decode('00ff10', 'hex') FROM accounts;
+INSERT INTO house_secrets (name, key_id, sealed) VALUES ('whatsapp.role', 'k', decode('00ff10', 'hex'));
 INSERT INTO pace (account, tat, rate, ceiling) SELECT id, clock_now() - interval '1 day', 4, 12 FROM accounts;
 INSERT INTO chat_pace (account, chat, tat) SELECT id, 'chat', clock_now() - interval '1 day' FROM accounts;
 INSERT INTO waits (account, kind, until) SELECT id, 'account', clock_now() + interval '1 hour' FROM accounts;

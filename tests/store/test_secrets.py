@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ from tidegate.port import Vault
 from tidegate.store import keys
 from tidegate.store.database import Address, Database
 from tidegate.store.keys import KeyRing
-from tidegate.store.secrets import AccountVault, open_ring, refuse_others, reseal
+from tidegate.store.secrets import AccountVault, of_house, open_ring, refuse_others, reseal
 from tidegate.words import AccountId
 
 
@@ -120,3 +121,14 @@ async def test_a_key_is_not_changed_under_running_workers(database: Database, ad
     with pytest.raises(TidegateError, match=f"Others are using the database: {worker.name}"):
         await refuse_others(database)
     await worker.close()
+
+
+async def test_a_secret_of_the_house_is_made_once(database: Database, ring: KeyRing) -> None:
+    """Whoever comes first makes it, and everybody gets that one; it is sealed, and resealed with the others."""
+    assert await of_house(database, ring, "role", first=b"first") == b"first"
+    assert await of_house(database, ring, "role", first=b"second") == b"first"
+    assert b"first" not in await database.pool.fetchval("SELECT sealed FROM house_secrets")
+    both = keys.parse(f"new:{b64encode(bytes(32)).decode()}\n{Path(ring.source).read_text()}", "both")
+    assert await reseal(database, both) == 1
+    assert await database.pool.fetchval("SELECT key_id FROM house_secrets") == "new"
+    assert await of_house(database, both, "role", first=b"third") == b"first"

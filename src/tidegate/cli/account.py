@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tidegate.cli import shell
-from tidegate.cli.signing_in import AtTheTerminal
-from tidegate.errors import BadInput, TidegateError
+from tidegate.cli.signing_in import AtTheTerminal, standing_of
+from tidegate.errors import BadInput
 from tidegate.words import Account, AccountState, Platform, Standing
 
 if TYPE_CHECKING:
@@ -23,7 +23,10 @@ app = typer.Typer(help="Signed-in identities, and which worker serves them.", no
 Name = Annotated[str, typer.Argument(help="The account's name.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 HEARD_WITHIN = timedelta(seconds=10)
-_DEVICES = "Telegram lists it under Settings > Devices, where it can be ended"
+_DEVICES = {
+    Platform.TELEGRAM: "Telegram lists it under Settings > Devices, where it can be ended",
+    Platform.WHATSAPP: "WhatsApp lists it on the phone under Linked devices, where it can be ended",
+}
 
 
 @app.command()
@@ -31,8 +34,12 @@ def add(
     platform: Annotated[Platform, typer.Argument(help="Where the account is signed in.")],
     name: Name,
     standing: Annotated[
-        Standing, typer.Option(help="How well the platform knows it; a young account sends slowly.")
-    ] = Standing.NORMAL,
+        Standing | None,
+        typer.Option(help="How well the platform knows it; a young account sends slowly. Normal when nothing is said."),
+    ] = None,
+    phone: Annotated[
+        str | None, typer.Option(metavar="NUMBER", help="WhatsApp: show a code to type into this phone, not a QR code.")
+    ] = None,
     loopback: Annotated[
         str | None, typer.Option(metavar="CONTROL_URL", help="Use the loopback platform there, not the real one.")
     ] = None,
@@ -40,26 +47,29 @@ def add(
     """Add an account, signing it in.
 
     Telegram asks for the phone number, the code it sends, and the password if there is one; Discord for the token of
-    a bot. Each is asked for at the terminal, or read as a line of standard input.
+    a bot. Each is asked for at the terminal, or read as a line of standard input. WhatsApp shows a QR code to scan with
+    the phone (Linked devices, Link a device), or with --phone a code to type there, and asks for the standing.
     """
-    shell.run(_add(platform, name, standing, loopback))
+    shell.run(_add(platform, name, standing, phone, loopback))
 
 
-async def _add(platform: Platform, name: str, standing: Standing, loopback: str | None) -> None:
+async def _add(
+    platform: Platform, name: str, standing: Standing | None, phone: str | None, loopback: str | None
+) -> None:
     from tidegate.joining import join, new_account
     from tidegate.loopback.control import ask_control
+    from tidegate.store import accounts
 
+    if phone is not None and platform is not Platform.WHATSAPP:
+        raise BadInput("--phone is for WhatsApp, whose codes are typed into a phone.")
     if loopback is not None:
         await ask_control(loopback)
-    elif platform is Platform.WHATSAPP:
-        raise TidegateError(
-            f"This release cannot sign in to {platform.value} yet: it serves the loopback platform only. "
-            "Try it with: tidegate loopback, then tidegate account add … --loopback CONTROL_URL"
-        )
     async with shell.house() as house:
-        me = await join(house, new_account(name, platform, standing, loopback), AtTheTerminal())
-    if me is not None:
-        shell.say(f"Signed in as {me.name}.")
+        async with house.database.connection() as connection:
+            await accounts.require_free(connection, name)
+        known = standing or await standing_of(platform)
+        me = await join(house, new_account(name, platform, known, loopback), AtTheTerminal(phone))
+    shell.say(f"Signed in as {me.name}.")
     shell.say(f'Added {platform.value} account "{name}". A worker serves it: tidegate worker, or tidegate serve.')
 
 
@@ -144,7 +154,7 @@ def remove(
     *,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
     keep_session: Annotated[
-        bool, typer.Option("--keep-session", help="Do not sign a Telegram account out at Telegram.")
+        bool, typer.Option("--keep-session", help="Do not sign the account out at Telegram or WhatsApp.")
     ] = False,
 ) -> None:
     """Sign an account out where its platform has sessions, and forget it. What was mirrored stays."""
@@ -154,12 +164,14 @@ def remove(
 
 
 async def _remove(name: str, *, keep_session: bool) -> None:
+    from tidegate.openings import forget_device
     from tidegate.store import accounts, commands
 
     async with shell.house() as house:
         async with house.database.connection() as connection:
             account = (await accounts.find(connection, name)).account
         how = await _sign_out(house, account, keep_session=keep_session)
+        await forget_device(house, account)
         async with house.database.transaction() as connection:
             await accounts.remove(connection, account.id, name)
             await commands.wake(connection)
@@ -167,14 +179,15 @@ async def _remove(name: str, *, keep_session: bool) -> None:
 
 
 async def _sign_out(house: House, account: Account, *, keep_session: bool) -> str:
-    """End the session at Telegram where that can be done; returns the end of the sentence that tells of it."""
+    """End the session at the platform where that can be done; returns the end of the sentence that tells of it."""
     from tidegate.mirroring import sign_out
 
-    if account.platform is not Platform.TELEGRAM:
+    if account.platform not in _DEVICES:
         return "."
+    listed = _DEVICES[account.platform]
     if keep_session:
-        return f", and its session left as it is: {_DEVICES}."
+        return f", and its session left as it is: {listed}."
     why = await sign_out(house, account)
     if why is None:
-        return " and signed out at Telegram."
-    return f", but it could not be signed out: {why} Its session may still be there: {_DEVICES}."
+        return f" and signed out at {listed.partition(' ')[0]}."
+    return f", but it could not be signed out: {why} Its session may still be there: {listed}."

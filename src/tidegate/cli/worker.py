@@ -62,8 +62,7 @@ async def _serve_accounts(
 ) -> None:
     """Work until told to end, with *app* on *listener* meanwhile; *pages* is their address, if it has any."""
     from tidegate.app import run_worker
-    from tidegate.loopback.work import look_now_and_then, openers
-    from tidegate.mirroring import Trade, trade_of
+    from tidegate.mirroring import trade_of
 
     async with shell.told_to_end() as end, _web(app, listener, end):
         where = (
@@ -72,8 +71,7 @@ async def _serve_accounts(
         shell.say(f"{where}; Ctrl-C hands them over and ends it.")
         if pages is not None:
             await greet(house.database, pages)
-        others = Trade(openers(), look_now_and_then, {})
-        trade = await trade_of(house, others=others, every=house.settings.cycle_every)
+        trade = await trade_of(house, every=house.settings.cycle_every)
         await run_worker(house, openers=trade.openers, work=trade.work, stop=end, handlers=trade.handlers)
 
 

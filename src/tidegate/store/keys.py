@@ -36,6 +36,10 @@ class Bond:
     account: int
     name: str
 
+    @property
+    def whose(self) -> str:
+        return f"account number {self.account}" if self.account else "the house itself"
+
     def __bytes__(self) -> bytes:
         return json.dumps([self.table, self.account, self.name]).encode()
 
@@ -61,14 +65,14 @@ class KeyRing:
         """Decrypt what ``seal`` made for the same row."""
         if key_id not in self._ciphers:
             raise TidegateError(
-                f'The key "{key_id}" is missing: a secret of account number {bond.account} is sealed with it, and '
+                f'The key "{key_id}" is missing: a secret of {bond.whose} is sealed with it, and '
                 f"{self.source} holds only {', '.join(self.ids)}. Put the key back, or sign the account in again."
             )
         try:
             return self._ciphers[key_id].decrypt(sealed[:_NONCE], sealed[_NONCE:], bytes(bond))
         except (InvalidTag, ValueError):
             raise TidegateError(
-                f'A secret of account number {bond.account} does not open with the key "{key_id}" of {self.source}: '
+                f'A secret of {bond.whose} does not open with the key "{key_id}" of {self.source}: '
                 "the key is not the one it was sealed with, or the row was changed. "
                 "Put the right key back, or sign the account in again."
             ) from None

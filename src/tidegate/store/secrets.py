@@ -44,6 +44,19 @@ async def keep(connection: Connection, ring: KeyRing, account: AccountId, name: 
     )  # fmt: skip
 
 
+async def of_house(database: Database, ring: KeyRing, name: str, *, first: bytes) -> bytes:
+    """A secret of the house itself; *first* becomes it where there is none yet, whoever comes first."""
+    key_id, sealed = ring.seal(first, _house_bond(name))
+    async with database.transaction() as connection:
+        await connection.execute(
+            "INSERT INTO house_secrets (name, key_id, sealed) VALUES ($1, $2, $3) ON CONFLICT (name) DO NOTHING",
+            name, key_id, sealed,
+        )  # fmt: skip
+        row = await connection.fetchrow("SELECT key_id, sealed FROM house_secrets WHERE name = $1", name)
+    assert row is not None
+    return ring.open(row["key_id"], row["sealed"], _house_bond(name))
+
+
 async def open_ring(database: Database, home: Path, written: str | None) -> KeyRing:
     """The key ring: as *written* in the settings, else from the key file, which is made on first use.
 
@@ -54,7 +67,9 @@ async def open_ring(database: Database, home: Path, written: str | None) -> KeyR
     path = keys.key_file(home)
     if (ring := keys.read_file(path)) is not None:
         return ring
-    used = await database.pool.fetch("SELECT DISTINCT key_id FROM secrets ORDER BY key_id")
+    used = await database.pool.fetch(
+        "SELECT key_id FROM secrets UNION SELECT key_id FROM house_secrets ORDER BY key_id"
+    )
     if used:
         named = ", ".join(row["key_id"] for row in used)
         raise TidegateError(
@@ -68,7 +83,7 @@ async def open_ring(database: Database, home: Path, written: str | None) -> KeyR
 async def reseal(database: Database, ring: KeyRing) -> int:
     """Encrypt every secret anew under the ring's first key, all or none; returns how many were under another."""
     async with database.transaction() as connection:
-        await connection.execute("LOCK TABLE secrets IN SHARE ROW EXCLUSIVE MODE")
+        await connection.execute("LOCK TABLE secrets, house_secrets IN SHARE ROW EXCLUSIVE MODE")
         rows = await connection.fetch(
             "SELECT account, name, key_id, sealed FROM secrets WHERE key_id <> $1", ring.ids[0]
         )
@@ -77,7 +92,18 @@ async def reseal(database: Database, ring: KeyRing) -> int:
             bond = _bond(row["account"], row["name"])
             anew.append((row["account"], row["name"], *ring.seal(ring.open(row["key_id"], row["sealed"], bond), bond)))
         await _replace(connection, anew)
-        return len(anew)
+        return len(anew) + await _reseal_house(connection, ring)
+
+
+async def _reseal_house(connection: Connection, ring: KeyRing) -> int:
+    rows = await connection.fetch("SELECT name, key_id, sealed FROM house_secrets WHERE key_id <> $1", ring.ids[0])
+    for row in rows:
+        bond = _house_bond(row["name"])
+        key_id, sealed = ring.seal(ring.open(row["key_id"], row["sealed"], bond), bond)
+        await connection.execute(
+            "UPDATE house_secrets SET key_id = $2, sealed = $3 WHERE name = $1", row["name"], key_id, sealed
+        )
+    return len(rows)
 
 
 async def refuse_others(database: Database) -> None:
@@ -106,3 +132,7 @@ async def _replace(connection: Connection, anew: list[tuple[int, str, str, bytes
 
 def _bond(account: int, name: str) -> Bond:
     return Bond("secrets", account, name)
+
+
+def _house_bond(name: str) -> Bond:
+    return Bond("house_secrets", 0, name)

@@ -10,6 +10,7 @@ import asyncio
 import secrets
 from dataclasses import dataclass
 
+import segno
 import structlog
 
 from tidegate.app import House
@@ -40,6 +41,15 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
+class Shown:
+    """What a person does with the phone, and the code it takes: a picture to scan, or signs to type."""
+
+    words: str
+    picture: str = ""
+    code: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Outcome:
     """How it ended, in a sentence."""
 
@@ -50,12 +60,13 @@ class Outcome:
 class Conversation:
     """One account that is being signed in (``openings.Person``).
 
-    While there is neither a question nor an outcome, the platform is at work.
+    While there is neither a question nor an outcome, the platform is at work, or waits for what is *shown* to be done.
     """
 
     def __init__(self, account: Account) -> None:
         self.account = account
         self.question: Question | None = None
+        self.shown: Shown | None = None
         self.outcome: Outcome | None = None
         self._answer: asyncio.Future[str] | None = None
         self._moved = asyncio.Event()
@@ -74,6 +85,20 @@ class Conversation:
     async def password(self, hint: str, *, again: str) -> str:
         about = f"Your hint: {hint}." if hint else "The one you set at Telegram for a second step."
         return await self._ask(Question("Password", about, hidden=True, again=again))
+
+    async def linked_by(self) -> str | None:
+        return None
+
+    async def show_qr(self, text: str) -> None:
+        picture = segno.make_qr(text).svg_inline(scale=5, border=4, light="#fff")
+        self._show(Shown("Scan this with the phone: WhatsApp, Linked devices, Link a device.", picture=picture))
+
+    async def show_code(self, code: str) -> None:
+        self._show(Shown("Type this code into the phone: WhatsApp, Linked devices, Link with phone number.", code=code))
+
+    def _show(self, shown: Shown) -> None:
+        self.shown = shown
+        self._moved.set()
 
     def answer(self, text: str) -> None:
         """Bring the answer to the open question; when there is none, somebody else was quicker."""
@@ -156,6 +181,5 @@ async def _talk(conversation: Conversation, house: House) -> None:
     except TidegateError as problem:
         conversation.end(Outcome(str(problem), joined=False))
     else:
-        as_whom = f" as {me.name}" if me else ""
-        sentence = f'"{account.name}" is signed in{as_whom}. A worker serves it from now on.'
+        sentence = f'"{account.name}" is signed in as {me.name}. A worker serves it from now on.'
         conversation.end(Outcome(sentence, joined=True))

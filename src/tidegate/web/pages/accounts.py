@@ -35,7 +35,7 @@ async def show(request: Request, database: InDatabase, like: str = "", after: in
     more = found[-1].id if len(found) == AT_A_TIME else None
     return page(
         request, "accounts.html", accounts=found, like=like, after=after, more=more, loopback=loopback,
-        platforms=_ADDABLE, standings=list(Standing),
+        platforms=list(Platform), standings=list(Standing),
     )  # fmt: skip
 
 
@@ -79,8 +79,6 @@ async def remove(request: Request, database: InDatabase, name: Named) -> Respons
 
 # Signing one in
 
-_ADDABLE = (Platform.TELEGRAM, Platform.DISCORD)
-
 
 class NewAccount(BaseModel):
     """What is known of an account before its platform asks."""
@@ -94,8 +92,6 @@ class NewAccount(BaseModel):
 @pages.post("/accounts/add")
 async def add(request: Request, database: InDatabase, loaded: AsSet, new: Annotated[NewAccount, Form()]) -> Response:
     """Begin to sign an account in; the questions of its platform follow on a page of their own."""
-    if new.platform not in _ADDABLE:
-        raise BadInput(f"Add it at a terminal: tidegate account add {new.platform.value} NAME")
     async with database.connection() as connection:
         await accounts.require_free(connection, new.name)
     talks = _conversations(request)
