@@ -14,7 +14,7 @@ from urllib.parse import quote
 import pytest
 from playwright.async_api import expect
 
-from tests.cli.test_account import ask, line, running
+from tests.cli.test_account import ask, line, running, tell
 from tests.servers import make_home
 from tests.web.browsing import Watched, browsing, needs_browser
 
@@ -91,3 +91,11 @@ async def test_accounts_are_signed_in_on_the_page(watched: Watched, control: str
     await watched.go("/")
     await expect(page.locator("#feed")).to_contain_text("cycle ended")
     assert await watched.problems() == []
+
+
+async def test_a_whatsapp_account_is_linked_by_the_code_on_the_page(watched: Watched, control: str) -> None:
+    """The code is a picture that a phone can scan; once it has, the account is there."""
+    await begin_adding(watched, control, "WhatsApp", "shop")
+    await expect(watched.page.get_by_role("img", name="QR code")).to_be_visible(timeout=SOON)
+    assert tell(f"{control}/whatsapp/pair", phone="Shop") is not None
+    await expect(watched.page.get_by_text('"shop" is signed in as +6281200000001')).to_be_visible(timeout=SOON)

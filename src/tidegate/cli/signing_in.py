@@ -49,9 +49,7 @@ class AtTheTerminal:
             return
         import segno
 
-        shell.say(
-            "Scan this with the phone: WhatsApp, Linked devices, Link a device. Newer ones follow."
-        )
+        shell.say("Scan this with the phone: WhatsApp, Linked devices, Link a device. Newer ones follow.")
         segno.make_qr(text).terminal(out=sys.stderr, compact=True)
 
     async def token(self) -> str:
