@@ -142,7 +142,14 @@ class Scene:
         shop.lane = shop.task = None
 
     async def pass_time(self, **span: float) -> None:
-        await self.clock.advance(timedelta(**span))
+        """Let time pass, in steps that are short where much happens: a worker between two statements looks idle."""
+        left = timedelta(**span)
+        step = timedelta(seconds=5) if left <= timedelta(minutes=15) else timedelta(minutes=1)
+        while left > timedelta():
+            await self.clock.advance(min(step, left))
+            left -= step
+            for _ in range(20):
+                await asyncio.sleep(0)
 
     # What came of it
 

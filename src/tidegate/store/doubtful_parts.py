@@ -12,6 +12,8 @@ from tidegate.store.database import Connection
 from tidegate.store.run_parts import Place, place_of
 from tidegate.words import AccountId, RunId
 
+LEFT_OUT = "left out by a person"
+
 
 @dataclass(frozen=True, slots=True)
 class LeftBehind:
@@ -100,10 +102,16 @@ async def settle(
         UPDATE run_parts
         SET state = $2, message = coalesce($4, message), doubtful_since = NULL,
             sent_at = CASE WHEN $2 = 'sent' THEN clock_now() END,
-            error = CASE WHEN $2 = 'skipped' THEN 'left out by a person' ELSE '' END
+            error = CASE WHEN $2 = 'skipped' THEN $5 ELSE '' END
         WHERE run = $1 AND state = 'unknown' AND ($3::integer[] IS NULL OR target = ANY($3))
-        RETURNING 1
+        RETURNING target
         """,
-        run, state.value, targets, message,
+        run, state.value, targets, message, LEFT_OUT,
     )  # fmt: skip
+    if state is PartState.SKIPPED:  # what was to follow would come out of order
+        await connection.execute(
+            "UPDATE run_parts SET state = 'skipped', error = $3 "
+            "WHERE run = $1 AND target = ANY($2) AND state = 'pending'",
+            run, [row["target"] for row in rows], LEFT_OUT,
+        )  # fmt: skip
     return len(rows)

@@ -1,0 +1,188 @@
+"""Pausing, resuming, cancelling; one owner; what a restore does to open runs."""
+
+from __future__ import annotations
+
+import asyncio
+from itertools import pairwise
+
+import pytest
+
+from tests.reminders.conftest import Scene, Shop
+from tests.reminders.groups_platform import Recognising, Trouble
+from tidegate.errors import BadInput, NothingToDo
+from tidegate.reminders import controls
+from tidegate.store import reminders, run_moves
+from tidegate.words import Platform
+
+
+async def test_d30_a_worker_that_lost_the_account_sends_nothing(scene: Scene, shop: Shop) -> None:
+    """D-30: two workers believe to have the account; only the one of the newest epoch sends, and nothing twice."""
+    await scene.groups(shop, 20)
+    await scene.reminder()
+    run = await scene.fire()
+    await scene.serve(shop)
+    await scene.pass_time(seconds=6)
+    old, old_lane = shop.task, shop.lane
+    assert old is not None
+    assert old_lane is not None
+    await scene.serve(shop)
+    await scene.pass_time(minutes=5)
+    assert old.done()
+    assert (await scene.run(run)).status == "success"
+    assert set(shop.platform.by_group().values()) == {1}
+    await asyncio.gather(old, return_exceptions=True)
+    await old_lane.close()
+
+
+async def test_d31_pause_with_one_in_flight(scene: Scene, shop: Shop) -> None:
+    """D-31: the part in flight completes, and nothing further is claimed."""
+    await scene.groups(shop, 10)
+    await scene.reminder()
+    answered = asyncio.Event()
+    shop.platform.troubles = [None, Trouble(wait=answered.wait)]
+    run = await scene.fire()
+    await scene.serve(shop)
+    await scene.pass_time(seconds=4)
+    assert (await scene.counts(run))["sending"] == 1
+    await scene.do(controls.pause, run)
+    answered.set()
+    await scene.pass_time(minutes=10)
+    assert await scene.counts(run) == {"sent": 2, "pending": 8}
+    assert len(shop.platform.delivered) == 2
+    await scene.do(controls.resume, run)
+    await scene.pass_time(minutes=10)
+    assert (await scene.run(run)).status == "success"
+
+
+async def test_d32_a_restart_keeps_the_pause(scene: Scene, shop: Shop) -> None:
+    """D-32: paused is stored; a new worker sends nothing until somebody resumes."""
+    await scene.groups(shop, 5)
+    await scene.reminder()
+    run = await scene.fire()
+    await scene.do(controls.pause, run)
+    for _ in range(2):
+        await scene.serve(shop)
+        await scene.pass_time(minutes=10)
+        assert shop.platform.delivered == []
+        await scene.leave(shop)
+    assert (await scene.run(run)).state == "paused"
+    with pytest.raises(NothingToDo, match="paused already"):
+        await scene.do(controls.pause, run)
+
+
+async def test_d33_cancel_leaves_out_the_rest(scene: Scene, shop: Shop) -> None:
+    """D-33: what is pending is skipped as cancelled, what was sent stays, and what is in flight completes first."""
+    await scene.groups(shop, 10)
+    await scene.reminder()
+    answered = asyncio.Event()
+    shop.platform.troubles = [None, Trouble(wait=answered.wait)]
+    run = await scene.fire()
+    await scene.serve(shop)
+    await scene.pass_time(seconds=4)
+    await scene.do(controls.cancel, run)
+    assert (await scene.run(run)).state == "running"
+    answered.set()
+    await scene.pass_time(minutes=1)
+    ended = await scene.run(run)
+    assert (ended.status, ended.error_summary) == ("cancelled", "Cancelled. 2 of 10 groups delivered.")
+    assert await scene.counts(run) == {"sent": 2, "skipped": 8}
+    assert set((await scene.errors(run)).values()) == {"cancelled"}
+    with pytest.raises(BadInput, match="has ended"):
+        await scene.do(controls.resume, run)
+
+
+async def test_cancel_without_a_worker_ends_at_once(scene: Scene, shop: Shop) -> None:
+    """Nobody has to serve the account for a run to be cancelled."""
+    await scene.groups(shop, 3)
+    await scene.reminder()
+    run = await scene.fire()
+    await scene.do(controls.cancel, run)
+    assert (await scene.run(run)).status == "cancelled"
+
+
+async def test_everything_paused_also_what_fires_meanwhile(scene: Scene, shop: Shop) -> None:
+    """``runs pause --all`` stops every send; a firing that comes opens paused, and all go on together."""
+    await scene.groups(shop, 3)
+    await scene.reminder(schedule={"every": "hour"})
+    await scene.reminder(name="another")
+    run = await scene.fire("another")
+    await scene.do(controls.pause_all)
+    await scene.serve(shop)
+    await scene.pass_time(minutes=70)
+    assert shop.platform.delivered == []
+    assert [row["state"] for row in await scene.rows("SELECT state FROM runs ORDER BY id")] == ["paused", "paused"]
+    with pytest.raises(BadInput, match="resume --all"):
+        await scene.fire("another")
+    with pytest.raises(BadInput, match="resume --all"):
+        await scene.do(controls.resume, run)
+    await scene.do(controls.resume_all)
+    await scene.pass_time(minutes=10)
+    assert shop.platform.by_group() == {1: 2, 2: 2, 3: 2}
+
+
+async def test_a_restore_pauses_what_was_open_and_what_is_due(scene: Scene, shop: Shop) -> None:
+    """A restored database may not know its last sends: a person looks before anything goes on."""
+    await scene.groups(shop, 3)
+    await scene.reminder(schedule={"every": "hour"})
+    await scene.reminder(name="another")
+    open_ = await scene.fire("another")
+    await scene.pass_time(minutes=70)
+    async with scene.database.transaction() as connection:  # what a restore does at its end
+        await run_moves.pause_open(connection, by="restore")
+        await reminders.doubt_due(connection)
+    await scene.serve(shop)
+    await scene.pass_time(minutes=10)
+    assert (await scene.run(open_)).paused_by == "restore"
+    assert [row["paused_by"] for row in await scene.rows("SELECT paused_by FROM runs")] == ["restore", "restore"]
+    assert shop.platform.delivered == []
+    await scene.do(controls.resume_all)
+    await scene.pass_time(minutes=10)
+    assert len(shop.platform.delivered) == 6
+
+
+async def test_two_on_one_account_take_turns_and_share_its_pace(scene: Scene, shop: Shop) -> None:
+    """D-18: the second run begins when the first has nothing to send; together they keep the account's pace."""
+    await scene.groups(shop, 20)
+    await scene.reminder()
+    await scene.reminder(name="another", parts=[{"text": "other"}])
+    first, second = await scene.fire(), await scene.fire("another")
+    await scene.serve(shop)
+    await scene.pass_time(minutes=3)
+    texts = [one.text.startswith("Hello") for one in shop.platform.delivered]
+    assert texts == sorted(texts, reverse=True)
+    assert [(await scene.run(run)).status for run in (first, second)] == ["success", "success"]
+    claims = [row["at"] for row in await scene.rows("SELECT at FROM calls WHERE charged ORDER BY at")]
+    assert all((later - earlier).total_seconds() >= 1.5124 for earlier, later in pairwise(claims))
+
+
+async def test_two_accounts_go_side_by_side(scene: Scene, shop: Shop) -> None:
+    """D-19: both progress in the same minute; neither waits for the other."""
+    other = await scene.shop(Recognising(scene.clock), name="other")
+    for one in (shop, other):
+        await scene.groups(one, 30)
+    await scene.reminder()
+    await scene.reminder(name="another", account="other")
+    await scene.fire()
+    await scene.fire("another")
+    await scene.serve(shop)
+    await scene.serve(other)
+    await scene.pass_time(seconds=20)
+    assert len(shop.platform.delivered) >= 12
+    assert len(other.platform.delivered) >= 12
+
+
+@pytest.mark.parametrize(("on", "expected"), [(Platform.TELEGRAM, 3), (Platform.WHATSAPP, 1)])
+async def test_as_many_groups_in_flight_as_the_platform_bears(scene: Scene, on: Platform, expected: int) -> None:
+    """Three groups at once, and one on WhatsApp, whose client sends in turn."""
+    shop = await scene.shop(Recognising(scene.clock), on=on)
+    await scene.groups(shop, 6)
+    await scene.reminder()
+    answered = asyncio.Event()
+    shop.platform.troubles = [Trouble(wait=answered.wait)] * 6
+    await scene.fire()
+    await scene.serve(shop)
+    await scene.pass_time(seconds=30)
+    assert shop.platform.most_at_once == expected
+    answered.set()
+    await scene.pass_time(seconds=30)
+    assert len(shop.platform.delivered) == 6

@@ -1,0 +1,197 @@
+"""What a firing sends, worked out before anything is sent; and firings that come by themselves."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from tests.reminders.conftest import MORNING, Scene, Shop
+from tidegate.errors import BadInput
+from tidegate.reminders.estimating import Foreseen, foresee
+from tidegate.reminders.plan import Plan, make_plan
+from tidegate.rules.pacing import Allowance
+from tidegate.store import reminders, targets
+
+TWO = [{"text": "first"}, {"text": "second"}]
+
+
+async def planned(scene: Scene, name: str = "Friday stock") -> Plan:
+    async with scene.database.connection() as connection:
+        kept = await reminders.find(connection, name)
+        return await make_plan(connection, kept, at=kept.now)
+
+
+async def foreseen(scene: Scene, rate: int, name: str = "Friday stock") -> Foreseen:
+    plan = await planned(scene, name)
+    async with scene.database.connection() as connection:
+        return await foresee(connection, plan, Allowance(ceiling=rate))
+
+
+async def test_d40_a_group_it_may_not_post_in_is_flagged_before_any_send(scene: Scene, shop: Shop) -> None:
+    """D-40: flagged in the plan, failed in the run without a call; the other groups get theirs."""
+    await scene.groups(shop, 3, barred=(2,))
+    await scene.reminder(targets=["Group 1", "Group 2", "3"])
+    assert [warning for warning in (await planned(scene)).warnings if "may not post" in warning]
+    run = await scene.fire()
+    assert await scene.counts(run) == {"pending": 2, "failed": 1}
+    await scene.serve(shop)
+    await scene.pass_time(minutes=1)
+    assert shop.platform.by_group() == {1: 1, 3: 1}
+    assert (await scene.run(run)).status == "partial"
+
+
+async def test_d43_the_estimate_warns_before_it_is_scheduled(scene: Scene, shop: Shop) -> None:
+    """D-43: 1000 groups, 2 parts, 20 a minute, 60 minutes: 1,190 fit, 810 short; two accounts would do."""
+    await scene.groups(shop, 1000)
+    await scene.reminder(parts=TWO, delivery_window_start_hour=9, delivery_window_end_hour=10)
+    told = await foreseen(scene, 20)
+    shown = told.as_json()
+    assert (shown["targets"], shown["sends"], shown["fits"], shown["short_by"]) == (1000, 2000, False, 810)
+    assert shown["windows"][0]["sends"] == 1190
+    assert any("1190 of 2000" in warning and "2 accounts" in warning for warning in told.warnings)
+    await scene.fire()
+    assert (await foreseen(scene, 20)).as_json()["queued"] == 2000
+
+
+async def test_an_estimate_goes_on_into_further_windows(scene: Scene, shop: Shop) -> None:
+    """With resume_next the rest has its place in the windows to come, and the estimate says when it ends."""
+    await scene.groups(shop, 1000)
+    hours = {"delivery_window_start_hour": 9, "delivery_window_end_hour": 10}
+    await scene.reminder(parts=TWO, when_window_closes="resume_next", **hours)
+    shown = (await foreseen(scene, 20)).as_json()
+    assert (shown["fits"], [one["sends"] for one in shown["windows"]]) == (True, [1190, 810])
+    assert shown["finishes_at"].startswith("2026-03-03T09:")
+
+
+async def test_d44_a_placeholder_nothing_fills_refuses_the_run(scene: Scene, shop: Shop) -> None:
+    """D-44: refused when it is saved; and one that got into the store refuses the firing, with no send."""
+    await scene.groups(shop, 3)
+    with pytest.raises(BadInput, match=r"\{price\}"):
+        await scene.reminder(parts=[{"text": "It costs {price}"}])
+    await scene.reminder(schedule={"every": "hour"})
+    await scene.rows("UPDATE reminders SET written = jsonb_set(written, '{parts,0,text}', '\"It costs {price}\"')")
+    with pytest.raises(BadInput, match=r"\{price\}"):
+        await scene.fire()
+    await scene.serve(shop)
+    await scene.pass_time(minutes=61)
+    [run] = await scene.rows("SELECT state, status, error_summary FROM runs")
+    assert (run["state"], run["status"]) == ("ended", "failed")
+    assert "{price}" in run["error_summary"]
+    assert shop.platform.calls == 0
+
+
+async def test_d45_a_dry_run_is_the_plan_and_no_call(scene: Scene, shop: Shop) -> None:
+    """D-45: the plan of a dry run has what the run then sends, and costs nothing."""
+    await scene.groups(shop, 5)
+    await scene.reminder(parts=[{"text": "Hello {group} at {time} on {date}"}, {"text": "{reminder} {{}}"}])
+    plan = await planned(scene)
+    assert plan.texts[:2] == ["Hello Group 1 at 09:00 on 2026-03-02", "Friday stock {}"]
+    assert shop.platform.calls == 0
+    assert await scene.rows("SELECT FROM runs") == []
+    await scene.fire()
+    await scene.serve(shop)
+    await scene.pass_time(minutes=2)
+    assert sorted(one.text for one in shop.platform.delivered) == sorted(plan.texts)
+
+
+async def test_a_run_is_frozen_in_a_handful_of_queries(scene: Scene, shop: Shop) -> None:
+    """1000 targets of two parts are planned and frozen with at most ten statements, whatever their number."""
+    await scene.groups(shop, 1000)
+    await scene.reminder(parts=TWO)
+    asked: list[str] = []
+    async with scene.database.connection() as connection:
+        connection.add_query_logger(lambda record: asked.append(record.query))
+        async with connection.transaction():
+            from tidegate.reminders import controls
+
+            await controls.fire(connection, "Friday stock")
+    assert len(asked) <= 14, asked
+
+
+async def test_an_empty_reminder_or_a_missing_file_refuses(scene: Scene, shop: Shop) -> None:
+    """Nothing is half opened: a list without groups and a file that is gone are sentences."""
+    async with scene.database.transaction() as connection:
+        await targets.save_list(connection, "all shops", [])
+    await scene.reminder(list="all shops")
+    with pytest.raises(BadInput, match="goes to nobody"):
+        await scene.fire()
+    await scene.groups(shop, 1)
+    await scene.reminder({"poster.jpg": b"x"}, name="poster", parts=[{"media": "poster.jpg"}])
+    await scene.rows("DELETE FROM reminder_media")
+    with pytest.raises(BadInput, match=r"poster\.jpg.*missing"):
+        await scene.fire("poster")
+    assert await scene.rows("SELECT FROM runs") == []
+
+
+async def test_a_group_that_is_gone_fails_alone(scene: Scene, shop: Shop) -> None:
+    """A group that no longer exists, or that the account left, fails with the reason before anything is sent to it."""
+    await scene.groups(shop, 3)
+    await scene.reminder(targets=["Group 1", "Group 2", "Group 3"])
+    await scene.rows("UPDATE channels SET state = 'deleted' WHERE number = 1")
+    await scene.rows("DELETE FROM sights WHERE channel = (SELECT id FROM channels WHERE number = 2)")
+    await scene.rows("UPDATE channels SET title = 'renamed' WHERE number = 3")
+    run = await scene.fire()
+    assert await scene.counts(run) == {"pending": 1, "failed": 2}
+    errors = await scene.errors(run)
+    assert "no longer exists" in errors["Group 1"]
+    assert "does not see" in errors["Group 2"]
+    await scene.serve(shop)
+    await scene.pass_time(minutes=1)
+    assert shop.platform.texts(3) == ["Hello renamed"]
+
+
+async def test_names_must_mean_one_group(scene: Scene, shop: Shop) -> None:
+    """A name of two groups is refused with the candidates; a name of none, and one group named twice, too."""
+    await scene.groups(shop, 3)
+    await scene.rows("UPDATE channels SET title = 'Twins' WHERE number IN (1, 2)")
+    for groups, sentence in ((["Twins"], "1, 2"), (["Nobody"], "no group"), (["Group 3", "3"], "same group")):
+        with pytest.raises(BadInput, match=sentence):
+            await scene.reminder(targets=groups)
+
+
+# When it fires
+
+
+async def test_a_schedule_fires_and_names_its_next(scene: Scene, shop: Shop) -> None:
+    """Each firing opens one run, delivered by whoever serves the account."""
+    await scene.groups(shop, 2)
+    await scene.reminder(schedule={"every": "hour"})
+    await scene.serve(shop)
+    await scene.pass_time(hours=3, minutes=5)
+    assert [row["due_at"] for row in await scene.rows("SELECT due_at FROM runs ORDER BY id")] == [
+        MORNING + timedelta(hours=number) for number in (1, 2, 3)
+    ]
+    assert shop.platform.by_group() == {1: 3, 2: 3}
+    assert [row["due_at"] for row in await scene.rows("SELECT due_at FROM reminders")] == [MORNING + timedelta(hours=4)]
+
+
+async def test_what_was_missed_is_made_up_for_once(scene: Scene, shop: Shop) -> None:
+    """Nobody served the account for hours: one run stands for all the firings that were missed."""
+    await scene.groups(shop, 2)
+    await scene.reminder(schedule={"every": "hour"})
+    await scene.pass_time(hours=5, minutes=30)
+    await scene.serve(shop)
+    await scene.pass_time(minutes=5)
+    [row] = await scene.rows("SELECT due_at, status FROM runs")
+    assert (row["due_at"], row["status"]) == (MORNING + timedelta(hours=5), "success")
+    assert shop.platform.by_group() == {1: 1, 2: 1}
+
+
+@pytest.mark.parametrize(
+    ("overlapping", "old", "each"),
+    [("queue", "success", {2}), ("skip_old", "partial", {1, 2}), ("merge", "partial", {1, 2})],
+)
+async def test_the_next_firing_meets_an_unfinished_one(
+    scene: Scene, shop: Shop, overlapping: str, old: str, each: set[int]
+) -> None:
+    """``when_overlapping``: both in turn, or groups the old one has not reached get the new one only."""
+    await scene.groups(shop, 60)
+    await scene.reminder(when_overlapping=overlapping)
+    first = await scene.fire()
+    await scene.serve(shop)
+    await scene.pass_time(seconds=30)
+    second = await scene.fire()
+    await scene.pass_time(minutes=5)
+    assert [(await scene.run(run)).status for run in (first, second)] == [old, "success"]
+    assert set(shop.platform.by_group().values()) == each
