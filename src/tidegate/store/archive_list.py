@@ -102,6 +102,15 @@ async def contents(connection: Connection, archive: int, *, after: int = 0, most
     return [dict(row) for row in rows]
 
 
+async def count_failed(connection: Connection) -> int:
+    """How many archives could be tried again by hand."""
+    number: int = await connection.fetchval(
+        "SELECT count(*) FROM failures f JOIN archives a ON a.id = f.archive "
+        "WHERE a.state IN ('failed', 'given_up') AND f.reason <> 'source_gone'"
+    )
+    return number
+
+
 async def channel_of(connection: Connection, archive: int) -> int | None:
     """Our number of the channel that an archive was found in; None when there is no such archive."""
     key: int | None = await connection.fetchval("SELECT channel FROM archives WHERE id = $1", archive)

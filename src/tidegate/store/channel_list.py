@@ -163,6 +163,12 @@ async def _lines(connection: Connection, keys: list[int]) -> list[Line]:
     return [Line(known[key], wholes.get(key)) for key in keys]
 
 
+async def line(connection: Connection, kept: Kept) -> Line:
+    """One channel with its memory."""
+    whole = await connection.fetchrow("SELECT * FROM places WHERE channel = $1 AND topic = 0", kept.key)
+    return Line(kept, whole)
+
+
 async def topics(connection: Connection, key: int, *, after: int = 0, most: int) -> list[asyncpg.Record]:
     """The topics of a forum in the order of their numbers, those beyond *after*."""
     rows: list[asyncpg.Record] = await connection.fetch(

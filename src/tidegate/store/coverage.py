@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 import asyncpg
 
@@ -16,6 +16,17 @@ async def load(connection: Connection, key: int, topic: int = WHOLE) -> dict[Con
     rows = await connection.fetch("SELECT kind, spans FROM coverage WHERE channel = $1 AND topic = $2", key, topic)
     found = {Content(row["kind"]): coverage_of(row["spans"]) for row in rows}
     return {kind: found.get(kind, Coverage()) for kind in Content}
+
+
+async def load_many(connection: Connection, keys: Collection[int]) -> dict[int, dict[Content, Coverage]]:
+    """The coverage of several channels as a whole; one of which nothing is covered is left out."""
+    rows = await connection.fetch(
+        "SELECT channel, kind, spans FROM coverage WHERE channel = ANY($1) AND topic = $2", list(keys), WHOLE
+    )
+    found: dict[int, dict[Content, Coverage]] = {}
+    for row in rows:
+        found.setdefault(row["channel"], {})[Content(row["kind"])] = coverage_of(row["spans"])
+    return found
 
 
 async def add(connection: Connection, key: int, spans: Mapping[Content, Span | None], topic: int = WHOLE) -> None:

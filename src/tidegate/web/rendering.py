@@ -19,7 +19,14 @@ from tidegate.spans import span_text
 from tidegate.web.assets import all_assets
 from tidegate.web.site import site_of
 
-NAVIGATION = (("Overview", "/"), ("Accounts", "/accounts"), ("Settings", "/settings"))
+NAVIGATION = (
+    ("Overview", "/"),
+    ("Channels", "/channels"),
+    ("Archives", "/archives"),
+    ("Messages", "/messages"),
+    ("Accounts", "/accounts"),
+    ("Settings", "/settings"),
+)
 """The pages in the order of the menu; each exists."""
 
 THEME_COOKIE = "tidegate_theme"
@@ -83,11 +90,11 @@ def _environment() -> Environment:
     return made
 
 
-def when(moment: datetime | None) -> Markup:
+def when(moment: datetime | str | None) -> Markup:
     """An instant that the page's script shows in the reader's own zone; without script it is UTC, and says so."""
     if moment is None:
         return Markup("—")
-    moment = moment.astimezone(UTC)
+    moment = (datetime.fromisoformat(moment) if isinstance(moment, str) else moment).astimezone(UTC)
     return Markup('<time datetime="{}">{}</time>').format(
         moment.isoformat(timespec="seconds"), f"{moment:%Y-%m-%d %H:%M} UTC"
     )
@@ -112,4 +119,21 @@ def span(length: timedelta | None) -> str:
     return "—" if length is None else span_text(timedelta(seconds=round(length.total_seconds())))
 
 
-FILTERS: Mapping[str, Any] = {"when": when, "number": number, "brief": brief, "named": named, "span": span}
+def size(count: int) -> str:
+    """Bytes as people read them: 1.5 GB."""
+    length, unit = float(count), "bytes"
+    for further in ("kB", "MB", "GB", "TB"):
+        if length < 1_000:
+            break
+        length, unit = length / 1_000, further
+    return f"{count} bytes" if unit == "bytes" else f"{length:.1f} {unit}"
+
+
+FILTERS: Mapping[str, Any] = {
+    "when": when,
+    "number": number,
+    "brief": brief,
+    "named": named,
+    "span": span,
+    "size": size,
+}

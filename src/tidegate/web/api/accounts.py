@@ -73,7 +73,7 @@ async def resume(database: InDatabase, _: Steerer, account: AccountNamed) -> Res
     "/{account}/cycle",
     response_model=CommandRow,
     status_code=HTTPStatus.ACCEPTED,
-    responses=refusals(HTTPStatus.BAD_REQUEST, HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT),
+    responses=refusals(HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT),
 )
 async def cycle(database: InDatabase, _: Steerer, account: AccountNamed) -> Response:
     """Have a cycle over all of the account's channels made now."""
@@ -86,7 +86,7 @@ async def cycle(database: InDatabase, _: Steerer, account: AccountNamed) -> Resp
     "/{account}/sync",
     response_model=CommandRow,
     status_code=HTTPStatus.ACCEPTED,
-    responses=refusals(HTTPStatus.BAD_REQUEST, HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT),
+    responses=refusals(HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT),
 )
 async def sync(database: InDatabase, _: Steerer, account: AccountNamed) -> Response:
     """Have the account list what it can see now."""

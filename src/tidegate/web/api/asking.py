@@ -40,7 +40,7 @@ _WHY = {
     HTTPStatus.CONFLICT: "Not in the state that things are in.",
     HTTPStatus.UNPROCESSABLE_ENTITY: "A parameter is missing, of the wrong kind, or out of bounds.",
 }
-_ALWAYS = (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN, HTTPStatus.UNPROCESSABLE_ENTITY)
+_ALWAYS = (HTTPStatus.BAD_REQUEST, HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN, HTTPStatus.UNPROCESSABLE_ENTITY)
 
 
 def refusals(*further: HTTPStatus) -> Answers:

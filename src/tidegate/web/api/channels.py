@@ -103,7 +103,7 @@ class ReconcileWanted(BaseModel):
     limit: Annotated[int, Field(ge=1, le=1_000_000)] | None = None
 
 
-@channels.get("", response_model=ChannelsPage, responses=refusals(HTTPStatus.BAD_REQUEST, HTTPStatus.NOT_FOUND))
+@channels.get("", response_model=ChannelsPage, responses=refusals(HTTPStatus.NOT_FOUND))
 async def listed(
     database: InDatabase, reader: Reader, loaded: AsSet, asked: Annotated[ChannelsAsked, Query()]
 ) -> Response:
@@ -137,9 +137,7 @@ async def topics(
     return answer(TopicsPage(found, found[-1].topic if len(rows) > asked.limit else None))
 
 
-@channels.post(
-    "/{channel}/enable", response_model=Enabled, responses=refusals(HTTPStatus.BAD_REQUEST, HTTPStatus.NOT_FOUND)
-)
+@channels.post("/{channel}/enable", response_model=Enabled, responses=refusals(HTTPStatus.NOT_FOUND))
 async def enable(
     database: InDatabase, steerer: Steerer, channel: ChannelNamed, wanted: EnableWanted | None = None
 ) -> Response:
@@ -162,7 +160,7 @@ async def disable(database: InDatabase, steerer: Steerer, channel: ChannelNamed)
     return answer(channel_row(found))
 
 
-_LEFT = refusals(HTTPStatus.BAD_REQUEST, HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT)
+_LEFT = refusals(HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT)
 
 
 @channels.post("/{channel}/cycle", response_model=CommandRow, status_code=HTTPStatus.ACCEPTED, responses=_LEFT)

@@ -35,7 +35,7 @@ class MessagesAsked(BaseModel):
     deleted: bool = Field(default=False, description="Also what deleted messages said.")
 
 
-@messages.get("", response_model=MessagesPage, responses=refusals(HTTPStatus.BAD_REQUEST, HTTPStatus.NOT_FOUND))
+@messages.get("", response_model=MessagesPage, responses=refusals(HTTPStatus.NOT_FOUND))
 async def listed(
     database: InDatabase, reader: Reader, channel: ChannelNamed, asked: Annotated[MessagesAsked, Query()]
 ) -> Response:

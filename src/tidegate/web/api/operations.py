@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from http import HTTPStatus
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query
@@ -54,7 +53,7 @@ class FeedAsked(BaseModel):
     limit: Limit = 100
 
 
-@operations.get("/feed", response_model=FeedPage, responses=refusals(HTTPStatus.BAD_REQUEST))
+@operations.get("/feed", response_model=FeedPage, responses=refusals())
 async def happened(database: InDatabase, _: ReaderOfAll, asked: Annotated[FeedAsked, Query()]) -> Response:
     """What happened after a cursor. An event is told once every transaction that began before it has ended."""
     async with database.connection() as connection:

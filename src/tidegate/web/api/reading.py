@@ -114,7 +114,7 @@ class ContextDocument:
     incomplete_before: int | None
 
 
-@reading.get("/search", response_model=Finds, responses=refusals(HTTPStatus.BAD_REQUEST, HTTPStatus.NOT_FOUND))
+@reading.get("/search", response_model=Finds, responses=refusals(HTTPStatus.NOT_FOUND))
 async def find(database: InDatabase, reader: Reader, asked: Annotated[SearchAsked, Query()]) -> Response:
     """What ``tidegate search --json`` prints, of the channels that the token may read."""
     zone = zone_of(asked.zone)
@@ -133,7 +133,7 @@ _AS_LINES: Answers = {200: {"content": {"text/plain": {"schema": {"type": "strin
 @reading.get(
     "/context/{channel:path}",
     response_model=ContextDocument,
-    responses={**refusals(HTTPStatus.BAD_REQUEST, HTTPStatus.NOT_FOUND), **_AS_LINES},
+    responses={**refusals(HTTPStatus.NOT_FOUND), **_AS_LINES},
 )
 async def context(
     database: InDatabase, reader: Reader, channel: ChannelNamed, asked: Annotated[ContextAsked, Query()]

@@ -59,7 +59,7 @@ async def listed(database: InDatabase, _: Admin) -> Response:
     "",
     response_model=NewToken,
     status_code=HTTPStatus.CREATED,
-    responses=refusals(HTTPStatus.BAD_REQUEST, HTTPStatus.NOT_FOUND),
+    responses=refusals(HTTPStatus.NOT_FOUND),
 )
 async def made(database: InDatabase, admin: Admin, wanted: TokenWanted) -> Response:
     """Make a token."""

@@ -1,0 +1,238 @@
+"""The pages about what is mirrored, over real HTTP: channels, archives, messages."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from dataclasses import replace
+
+import httpx
+import pytest
+
+from tests.held import NOON
+from tests.store.test_context import kept, said
+from tests.web.test_api_archives import PNG, add_archive
+from tests.web.test_api_channels import see
+from tests.web.test_pages import HOSTILE
+from tests.web.visiting import htmx, sign_in, visiting
+from tidegate.port import File, FileHandle, FileId, FileKind
+from tidegate.store import cycles, feed, messages, previews
+from tidegate.store.channels import Kept
+from tidegate.store.database import Database
+from tidegate.words import AccountId
+
+__all__ = ["kept"]  # a fixture
+
+
+@pytest.fixture
+async def client(database: Database, kept: Kept) -> AsyncIterator[httpx.AsyncClient]:
+    """Somebody who is signed in, and a channel to look at."""
+    async with visiting(database) as opened:
+        opened.headers["x-for-tests"] = await sign_in(opened, database)
+        yield opened
+
+
+async def post(client: httpx.AsyncClient, path: str, **form: str) -> httpx.Response:
+    """Press a button of a page."""
+    return await client.post(path, data=form, headers=htmx(client.headers["x-for-tests"]))
+
+
+class TestChannels:
+    async def test_a_row_shows_verdict_memory_and_coverage(self, client: httpx.AsyncClient, database: Database) -> None:
+        """The verdict with its reason, when it is due, and a picture whose words say the same."""
+        await database.pool.execute(
+            "UPDATE places SET verdict = 'gate: unchanged', watermark = 31, newest_seen = 9; "
+            "INSERT INTO coverage (channel, kind, spans) SELECT id, 'documents', '{[0,5)}' FROM channels"
+        )
+        text = (await client.get("/channels")).text
+        for shown in ("Channel 7", "gate: unchanged", ">31<", "50% covered, 1 gap.", '<rect class="gap"'):
+            assert shown in text
+
+    async def test_it_is_searched_sorted_and_turned_over(
+        self, client: httpx.AsyncClient, database: Database, kept: Kept
+    ) -> None:
+        """Fifty to a page; the way to the next one keeps what was asked for."""
+        await see(database, kept, {number: f"Room {number:03}" for number in range(100, 160)})
+        first = (await client.get("/channels", params={"q": "room", "sort": "title", "descending": "true"})).text
+        assert first.index("Room 159") < first.index("Room 110")
+        assert "Room 109" not in first
+        [following] = {
+            part.split('"')[0].replace("&amp;", "&") for part in first.split('href="')[1:] if "cursor=" in part
+        }
+        second = (await client.get(following)).text
+        assert "Room 109" in second
+        assert "Room 110" not in second
+        assert "Channel 7" not in second
+        assert "No channel is like that" in (await client.get("/channels", params={"q": "nowhere"})).text
+
+    async def test_everything_of_one_channel(self, client: httpx.AsyncClient, database: Database, kept: Kept) -> None:
+        """Coverage with gaps by number, topics, what was read, and the calls that its reader's cycles spent."""
+        async with database.transaction() as connection:
+            await connection.execute(
+                "UPDATE channels SET in_full = true; UPDATE places SET newest_seen = 9; "
+                "INSERT INTO coverage (channel, kind, spans) SELECT id, 'messages', '{[0,3),[5,10)}' FROM channels; "
+                "INSERT INTO places (channel, topic, title) SELECT id, 5, 'Five' FROM channels"
+            )
+            report = {"calls_total": 1_086, "verdicts": {"unchanged": 3}}
+            await cycles.record(connection, kept.reader or AccountId(0), 4, NOON, report, whole=True)
+            told = {"channel": kept.number, "topic": None, "messages": 12, "archives": 1}
+            await feed.record(connection, "channel.read", kept.title, told)
+        text = (await client.get(f"/channels/{kept.key}")).text
+        for shown in ("3 to 4", "Five", "12 messages, 1 archives by a cycle", "1,086", "3 unchanged", "Reconcile"):
+            assert shown in text
+
+    async def test_buttons_do_what_they_say(self, client: httpx.AsyncClient, database: Database, kept: Kept) -> None:
+        """Enable as the form says, leave commands for the owner, disable; each says what it did."""
+        at = f"/channels/{kept.key}"
+        await see(database, kept, {9: "There"})
+        said = await post(client, f"{at}/enable", full="true", destination="There")
+        assert "The next cycle mirrors" in said.headers["hx-trigger"]
+        for path, form in (
+            ("cycle", {}),
+            ("backfill", {"target": "all"}),
+            ("backfill", {"target": "50"}),
+            ("reconcile", {}),
+        ):
+            answer = await post(client, f"{at}/{path}", **form)
+            assert (answer.status_code, "is asked for" in answer.headers["hx-trigger"]) == (204, True)
+        rows = await database.pool.fetch("SELECT kind, args FROM commands ORDER BY id")
+        assert [row["kind"] for row in rows] == ["cycle", "backfill", "backfill", "reconcile"]
+        assert [row["args"]["everything"] for row in rows if row["kind"] == "backfill"] == [True, False]
+        assert "no longer mirrored" in (await post(client, f"{at}/disable")).headers["hx-trigger"]
+        assert "It is not mirrored" in (await client.get(at)).text
+
+    @pytest.mark.parametrize(
+        ("path", "form", "sentence"),
+        [
+            ("enable", {"topics": "five"}, "by their numbers"),
+            ("enable", {"destination": "7"}, "its own destination"),
+            ("backfill", {"target": "deep"}, "whole number"),
+            ("backfill", {}, "not mirrored in full"),
+        ],
+    )
+    async def test_bad_input_is_a_sentence(
+        self, client: httpx.AsyncClient, kept: Kept, path: str, form: dict[str, str], sentence: str
+    ) -> None:
+        """Law 12: what was wrong; the page says it."""
+        answer = await post(client, f"/channels/{kept.key}/{path}", **form)
+        assert (answer.status_code, sentence in answer.json()["detail"]) == (400, True)
+
+    async def test_nothing_is_changed_without_the_pages_own_form(
+        self, client: httpx.AsyncClient, database: Database, kept: Kept
+    ) -> None:
+        """Another site's form has no token."""
+        for path in (f"/channels/{kept.key}/disable", "/archives/retry"):
+            assert (await client.post(path)).status_code == 403
+        assert await database.pool.fetchval("SELECT enabled FROM channels")
+
+    async def test_a_channel_that_is_not_there(self, client: httpx.AsyncClient) -> None:
+        """404 with a sentence, for each of its pages."""
+        for path in ("/channels/999", "/channels/999/messages"):
+            answer = await client.get(path)
+            assert (answer.status_code, "There is no channel 999" in answer.text) == (404, True)
+
+
+class TestArchives:
+    async def test_found_by_name_and_file_looked_into_and_tried_again(
+        self, client: httpx.AsyncClient, database: Database, kept: Kept
+    ) -> None:
+        """The list says which file inside was found; the archive's page its picture, contents and failure."""
+        async with database.transaction() as connection:
+            whole = await add_archive(connection, kept, "Dragons.zip", "scales/red.stl")
+            failed = await add_archive(connection, kept, "Towers.zip", state="given_up")
+            await previews.keep(connection, whole, 5, PNG, "image/png")
+        listed = (await client.get("/archives", params={"q": "red"})).text
+        assert "scales/red.stl" in listed
+        assert "Towers.zip" not in listed
+        page = (await client.get(f"/archives/{whole}")).text
+        for shown in ("scales/red.stl", f"/archives/{whole}/preview", "https://t.me/c/7/", "1.0 kB in 1 part"):
+            assert shown in page
+        picture = await client.get(f"/archives/{whole}/preview")
+        assert (picture.content, picture.headers["content-type"]) == (PNG, "image/png")
+        page = (await client.get(f"/archives/{failed}")).text
+        for shown in ("The line broke.", "by hand only", "Retry"):
+            assert shown in page
+        assert "tried again" in (await post(client, f"/archives/{failed}/retry")).headers["hx-trigger"]
+        assert await database.pool.fetchval("SELECT state FROM archives WHERE id = $1", failed) == "failed"
+        assert "1 are tried again" in (await post(client, "/archives/retry")).headers["hx-trigger"]
+        assert (await post(client, f"/archives/{whole}/retry")).status_code == 409
+
+    async def test_only_those_of_a_channel_or_a_state(
+        self, client: httpx.AsyncClient, database: Database, kept: Kept
+    ) -> None:
+        """Chosen by form or link; fifty to a page."""
+        async with database.transaction() as connection:
+            for number in range(51):
+                await add_archive(connection, kept, f"Box {number:02}.zip")
+        text = (await client.get("/archives", params={"channel": kept.key, "state": "filed"})).text
+        assert ("Box 50.zip" in text, "Box 00.zip" in text, "before=" in text) == (True, False, True)
+        assert "No archive is like that" in (await client.get("/archives", params={"state": "failed"})).text
+        assert (await client.get("/archives/999")).status_code == 404
+
+
+class TestMessages:
+    async def test_search_as_at_the_terminal(self, client: httpx.AsyncClient, kept: Kept) -> None:
+        """Results lead to their channel here and to the original; a query without sense is a sentence on the page."""
+        text = (await client.get("/messages", params={"q": "tower author:ada"})).text
+        for shown in ("which tower?", f"/channels/{kept.key}/messages?since=1", "https://t.me/c/7/1"):
+            assert shown in text
+        for query, sentence in (
+            ("before:soon", "is no date"),
+            ("x channel:Nowhere", "There is no channel"),
+            ("...", "no word"),
+        ):
+            answer = await client.get("/messages", params={"q": query})
+            assert (answer.status_code, sentence in answer.text) == (200, True)
+        assert "Nothing was found" in (await client.get("/messages", params={"q": "unheard"})).text
+
+    async def test_a_channel_as_it_reads(self, client: httpx.AsyncClient, kept: Kept) -> None:
+        """Edits with what was said before, tombstones struck out, whom a message answers; a date is jumped to."""
+        at = f"/channels/{kept.key}/messages"
+        text = (await client.get(at)).text
+        for shown in (
+            "and that?",
+            "and this?",
+            "What it said before",
+            "never mind</del>",
+            "edited",
+            "deleted",
+            "answers",
+        ):
+            assert shown in text
+        assert text.index("which tower?") < text.index("never mind")
+        jumped = (await client.get(at, params={"at": NOON.date().isoformat()})).text
+        assert "which tower?" in jumped
+        assert "no message that late" in (await client.get(at, params={"at": "2100-01-01"})).text
+        assert (await client.get(at, params={"at": "soon"})).status_code == 400
+
+
+class TestHostile:
+    async def test_what_strangers_wrote_is_shown_harmlessly_everywhere(
+        self, client: httpx.AsyncClient, database: Database, kept: Kept
+    ) -> None:
+        """Titles, topics, authors, texts, names, paths: script tags, marks that turn writing, 10,000 characters."""
+        async with database.transaction() as connection:
+            file = File(FileId(1), HOSTILE, 1, "x/y", FileKind.DOCUMENT, FileHandle("h"))
+            told = replace(said(50, f"tower {HOSTILE}", HOSTILE), files=(file,), service=HOSTILE[:50])
+            await messages.store(connection, kept.key, [told])
+            await messages.store(connection, kept.key, [replace(told, text=f"{HOSTILE} tower", edited_at=NOON)])
+            archive = await add_archive(connection, kept, HOSTILE, f"tower/{HOSTILE}", state="failed")
+            await connection.execute("UPDATE channels SET title = $1, remark = 'r'", HOSTILE)
+            await connection.execute("UPDATE failures SET detail = $1", HOSTILE)
+            await connection.execute("INSERT INTO places (channel, topic, title) VALUES ($1, 5, $2)", kept.key, HOSTILE)
+        for path in (
+            "/channels", f"/channels/{kept.key}", f"/channels/{kept.key}/messages", "/archives", "/archives?q=tower",
+            f"/archives/{archive}", "/messages?q=tower", f"/messages?q={HOSTILE[:60]}",
+        ):  # fmt: skip
+            answer = await client.get(path)
+            assert answer.status_code == 200, path
+            assert "<script>" not in answer.text, path
+            assert "onload=" not in answer.text.replace("&#39; onload=", ""), path
+            assert "&lt;script&gt;alert" in answer.text, path
+            assert "ł" * 2_100 not in answer.text, path
+
+    async def test_a_title_of_nothing_is_still_a_link(
+        self, client: httpx.AsyncClient, database: Database, kept: Kept
+    ) -> None:
+        """A channel without a title goes by its number."""
+        await database.pool.execute("UPDATE channels SET title = ''")
+        assert f'<a href="/channels/{kept.key}"><bdi class="name">7</bdi></a>' in (await client.get("/channels")).text
