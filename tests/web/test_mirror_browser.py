@@ -1,0 +1,114 @@
+"""The pages about what is mirrored in a real browser: found, walked, steered; hostile words do no harm."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import pytest
+from playwright.async_api import expect
+
+from tests.held import NOON
+from tests.store.test_context import kept, said
+from tests.web.browsing import needs_browser
+from tests.web.test_api_archives import add_archive
+from tests.web.test_api_channels import see
+from tests.web.test_browser import pages
+from tests.web.test_pages import HOSTILE
+from tidegate.store import cycles, feed, messages
+from tidegate.store.channels import Kept
+from tidegate.store.database import Database
+from tidegate.words import AccountId
+
+__all__ = ["kept"]  # a fixture
+
+pytestmark = needs_browser
+
+
+@pytest.fixture
+async def archive(database: Database, kept: Kept) -> int:
+    """A forum with gaps, topics and a history; a hostile message, a hostile channel, and an archive that failed."""
+    await see(database, kept, {number: f"Room {number}" for number in range(100, 170)} | {8: HOSTILE})
+    async with database.transaction() as connection:
+        await messages.store(connection, kept.key, [said(50, f"{HOSTILE} tower", HOSTILE)])
+        edited = replace(said(50, f"tower {HOSTILE}", HOSTILE), edited_at=NOON)
+        await messages.store(connection, kept.key, [edited])
+        await connection.execute(
+            "UPDATE channels SET in_full = true WHERE id = $1", kept.key,
+        )  # fmt: skip
+        await connection.execute(
+            "UPDATE places SET newest_seen = 90, verdict = 'gate: changed', last_scanned_at = now()"
+        )
+        await connection.execute(
+            "INSERT INTO coverage (channel, kind, spans) VALUES ($1, 'messages', '{[0,30),[50,91)}')", kept.key
+        )
+        await connection.execute("INSERT INTO places (channel, topic, title) VALUES ($1, 5, $2)", kept.key, HOSTILE)
+        report = {"calls_total": 3, "verdicts": {"unchanged": 1_085, "changed": 1}, "messages": 12}
+        await cycles.record(connection, kept.reader or AccountId(0), 4, NOON, report, whole=True)
+        told = {"channel": kept.number, "topic": None, "messages": 12, "archives": 1}
+        await feed.record(connection, "channel.read", kept.title, told)
+        return await add_archive(connection, kept, HOSTILE, f"tower/{HOSTILE}", state="failed")
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"viewport": {"width": 1280, "height": 900}, "color_scheme": "dark"},
+        {"viewport": {"width": 390, "height": 844}, "color_scheme": "light", "has_touch": True},
+    ],
+    ids=["desktop-dark", "phone-light"],
+)
+async def test_every_page_is_whole_with_something_in_it(
+    database: Database, kept: Kept, archive: int, options: dict[str, object]
+) -> None:
+    """No error, no other host, no serious finding of axe-core, nothing wider than the screen; hostile words too."""
+    async with pages(database, **options) as watched:
+        for path in (
+            "/channels", f"/channels/{kept.key}", f"/channels/{kept.key}/messages", "/archives?q=tower",
+            f"/archives/{archive}", "/messages?q=tower",
+        ):  # fmt: skip
+            await watched.go(path)
+            assert await watched.problems() == [], path
+            wide = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+            assert await watched.page.evaluate(wide) <= 0, path
+
+
+async def test_a_channel_is_found_while_one_types_and_steered(database: Database, kept: Kept, archive: int) -> None:
+    """What is typed narrows the list and stands in the address; on the channel's page each button says what it did."""
+    async with pages(database) as watched:
+        page = watched.page
+        await watched.go("/channels")
+        await page.get_by_label("Title or number").press_sequentially("room 16")
+        await expect(page.locator("#channels tbody tr")).to_have_count(10)
+        await expect(page).to_have_url(re.compile(r"[?&]q=room(\+|%20)16(&|$)"))
+        await page.get_by_label("Title or number").fill("Channel 7")
+        await page.get_by_role("link", name="Channel 7").click()
+        await expect(page.get_by_role("img", name="gap")).to_be_visible()
+        await page.get_by_role("button", name="Cycle now").click()
+        await expect(page.locator("#said")).to_contain_text("A cycle over it is asked for")
+        page.on("dialog", lambda dialog: dialog.accept())
+        await page.get_by_role("button", name="Disable").click()
+        await expect(page.locator("#channel")).to_contain_text("It is not mirrored")
+        assert await watched.problems() == []
+    assert [row["kind"] for row in await database.pool.fetch("SELECT kind FROM commands")] == ["cycle"]
+
+
+async def test_a_failure_is_tried_again_and_a_search_leads_to_the_message(
+    database: Database, kept: Kept, archive: int
+) -> None:
+    """The archive's page asks for another try; a search finds the message and opens its channel there."""
+    async with pages(database) as watched:
+        page = watched.page
+        await watched.go(f"/archives/{archive}")
+        await page.get_by_role("button", name="Retry").click()
+        await expect(page.locator("#said")).to_contain_text("is tried again in the next cycle")
+        await watched.go("/messages")
+        await page.get_by_label("Words to look for").fill("which tower")
+        await page.keyboard.press("Enter")
+        await page.get_by_role("link", name="in its channel").click()
+        await expect(page.locator("#m1")).to_contain_text("which tower?")
+        await expect(page.locator("#m4 del")).to_have_text("never mind")
+        await page.get_by_text("What it said before").first.click()
+        await expect(page.locator("#m3 details")).to_contain_text("and this?")
+        assert await watched.problems() == []
+    assert await database.pool.fetchval("SELECT by_hand FROM failures WHERE archive = $1", archive)
