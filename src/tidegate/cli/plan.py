@@ -30,9 +30,9 @@ async def _plan(name: str | None, *, as_json: bool) -> None:
     async with shell.house() as house, house.database.connection() as connection:
         habits = habits_of(house.settings)
         listed = await accounts.listing(connection) if name is None else [await accounts.find(connection, name)]
-        found = [one.account for one in listed if one.account.platform is Platform.TELEGRAM]
+        found = [one.account for one in listed if one.account.platform in (Platform.TELEGRAM, Platform.DISCORD)]
         if name is not None and not found:
-            raise BadInput(f'"{name}" is no Telegram account; only their cycles can be foretold.')
+            raise BadInput(f'Nothing is mirrored by "{name}"; only Telegram and Discord accounts have cycles.')
         plans = [(await foresee(connection, one, habits)).as_json() for one in found]
     if as_json:
         shell.print_json(plans if name is None else plans[0])
@@ -41,7 +41,8 @@ async def _plan(name: str | None, *, as_json: bool) -> None:
         (
             one["account"],
             f"{one['calls_at_least']} to {one['calls_at_most']}",
-            ", ".join(f"{count} {verdict}" for verdict, count in one["verdicts"].items()) or "nothing is enabled",
+            ", ".join(f"{count} {verdict}" for verdict, count in one["verdicts"].items())
+            or "nothing to mirror is known yet",
         )
         for one in plans
     ]

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
 from tidegate.mirror.cycle import CycleHabits
-from tidegate.rules.planning import Calls, SelectedTopic, foresee_channel, foresee_gate, foresee_topics
+from tidegate.mirror.guilds import verdict_of
+from tidegate.rules.planning import Calls, SelectedTopic, foresee_channel, foresee_gate, foresee_guilds, foresee_topics
 from tidegate.rules.retrying import FailureState, calls_to_retry, state_of
 from tidegate.rules.scanning import Verdict, decide_scan, takes_turn
-from tidegate.store import channels, due, failures
+from tidegate.store import channels, cycles, due, failures, guilds, histories
 from tidegate.store.database import Connection
 from tidegate.store.due import Moment, Sleepers
 from tidegate.store.places import Memory, Place
-from tidegate.words import Account
+from tidegate.words import Account, Platform
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +40,51 @@ class Plan:
 
 
 async def foresee(connection: Connection, account: Account, habits: CycleHabits) -> Plan:
-    """The plan of an account's next full cycle, from its memory alone."""
+    """The plan of an account's next full cycle, from its memory alone.
+
+    Of guilds it says what the channels known now may take, if none of them is lost meanwhile.
+    """
+    async with _as_if_begun(connection, account):
+        if account.platform is Platform.DISCORD:
+            return await _foresee_guilds(connection, account, habits)
+        return await _foresee(connection, account, habits)
+
+
+@asynccontextmanager
+async def _as_if_begun(connection: Connection, account: Account) -> AsyncIterator[None]:
+    """Channels that nobody reads a cycle would make its own; here they are given back in the end."""
+    claiming = connection.transaction()
+    await claiming.start()
+    try:
+        await channels.claim_readers(connection, account.id)
+        yield
+    finally:
+        await claiming.rollback()
+
+
+# Guilds
+
+
+async def _foresee_guilds(connection: Connection, account: Account, habits: CycleHabits) -> Plan:
+    cycle, _ = await cycles.current(connection, account.id)
+    known = await guilds.extent(connection, account.id)
+    unfinished = await histories.unfinished(connection, account.id, habits.history.target)
+    verdicts = Counter(verdict_of(one) for one in unfinished)
+    asked = known.channels + known.threads - len(unfinished) + verdicts.pop(Verdict.UNCHANGED, 0)
+    calls = foresee_guilds(
+        guilds=known.guilds,
+        channels=known.channels,
+        threads=known.threads,
+        unfinished=len(unfinished),
+        most_pages=habits.history.turn.most_pages,
+    )
+    return Plan(account.name, cycle + 1, calls, verdicts + Counter({Verdict.GATE: asked}))
+
+
+# Channels that are gated many to a call
+
+
+async def _foresee(connection: Connection, account: Account, habits: CycleHabits) -> Plan:
     memory, asleep = await _memory(connection, account, habits)
     cycle = memory.cycle + 1
     verdicts = Counter(
@@ -55,21 +101,12 @@ async def foresee(connection: Connection, account: Account, habits: CycleHabits)
 async def _memory(
     connection: Connection, account: Account, habits: CycleHabits
 ) -> tuple[Memory, Mapping[int, Counter[Verdict]]]:
-    """What the cycle would start from, and the verdicts of sleeping topics by the key of their forum.
-
-    Channels that nobody reads it would make its own; here they are given back.
-    """
-    claiming = connection.transaction()
-    await claiming.start()
-    try:
-        await channels.claim_readers(connection, account.id)
-        memory = await due.load_awake(connection, account.id, habits.scans, habits.retries)
-        forums = {place.key for place in memory.places if place.is_whole and place.by_topic}
-        sleepers = Sleepers(forums, {(place.key, place.topic) for place in memory.places})
-        moment = Moment(memory.now, memory.cycle + 1, whole=True)
-        return memory, await due.count_asleep(connection, sleepers, habits.scans, moment)
-    finally:
-        await claiming.rollback()
+    """What the cycle would start from, and the verdicts of sleeping topics by the key of their forum."""
+    memory = await due.load_awake(connection, account.id, habits.scans, habits.retries)
+    forums = {place.key for place in memory.places if place.is_whole and place.by_topic}
+    sleepers = Sleepers(forums, {(place.key, place.topic) for place in memory.places})
+    moment = Moment(memory.now, memory.cycle + 1, whole=True)
+    return memory, await due.count_asleep(connection, sleepers, habits.scans, moment)
 
 
 def _calls(

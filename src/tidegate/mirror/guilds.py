@@ -13,7 +13,7 @@ from tidegate.errors import ChannelGone, PlatformError, Refused
 from tidegate.lanes import Lane
 from tidegate.mirror.backfill import backfill, lose_channel
 from tidegate.mirror.cycle import CycleHabits
-from tidegate.mirror.history import load, look_above
+from tidegate.mirror.history import load, look_at_newest
 from tidegate.mirror.reconcile import reconcile_due
 from tidegate.mirror.report import Report, keep_report
 from tidegate.mirror.scan import FINAL, Hand
@@ -92,7 +92,7 @@ async def _look_once_more(hand: Hand, key: int, report: Report) -> None:
     """A thread went to sleep between two cycles: whether something was posted before, only its history says."""
     history = await load(hand, key)
     try:
-        turn = await look_above(hand, key)
+        turn = await look_at_newest(hand, key)
     except FINAL:
         raise
     except PlatformError as problem:
@@ -114,8 +114,8 @@ async def _read(hand: Hand, habits: CycleHabits, report: Report, only: Collectio
         known = await histories.count(connection, account)
     chosen = [one for one in found if only is None or one.place.channel in only]
     for one in chosen:
-        report.verdicts[_verdict(one)] += 1
-    moved = sum(_verdict(one) is not Verdict.UNCHANGED for one in chosen)
+        report.verdicts[verdict_of(one)] += 1
+    moved = sum(verdict_of(one) is not Verdict.UNCHANGED for one in chosen)
     report.changed += moved
     if only is None:
         report.verdicts[Verdict.UNCHANGED] = known - moved
@@ -125,7 +125,8 @@ async def _read(hand: Hand, habits: CycleHabits, report: Report, only: Collectio
     return {one.place.key for one in chosen}
 
 
-def _verdict(history: History) -> Verdict:
+def verdict_of(history: History) -> Verdict:
+    """What its head says about a history of which something is missing; further down it may be unchanged."""
     known = history.known
     if not known.coverage.spans:
         return Verdict.FIRST

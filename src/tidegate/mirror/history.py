@@ -91,14 +91,13 @@ async def _note_compared(hand: Hand, key: int) -> None:
         await histories.note_verified(connection, key)
 
 
-async def look_above(hand: Hand, key: int) -> Turn:
-    """Read what lies above the newest message that is known of a channel, whatever its head is said to be."""
+async def look_at_newest(hand: Hand, key: int) -> Turn:
+    """Read the newest page of a channel, whatever its head is said to be; what it leaves open is a gap like any."""
     turn = Turn()
     async with turn_of(hand.lane, key):
-        while (history := await load(hand, key)) is not None and history.known.top:
-            page = await read_page(hand, history, PageAsked(Walk.AFTER, history.known.top), turn)
-            if page.reached_head:
-                break
+        history = await load(hand, key)
+        if history is not None:
+            await read_page(hand, history, PageAsked(Walk.NEWEST), turn)
     return turn
 
 

@@ -100,6 +100,16 @@ def foresee_channel(memory: ScanMemory, limits: CallLimits, *, its_turn: bool) -
     return Calls(retries, retries) + Calls(1 if sure else 0, limits.pages_a_turn)
 
 
+def foresee_guilds(*, guilds: int, channels: int, threads: int, unfinished: int, most_pages: int) -> Calls:
+    """What a pass over guilds may cost, before anybody says where their channels stand.
+
+    Of the *unfinished* something is known to be missing, so each takes a call. Where the gateway told where all stand,
+    that costs nothing, else two calls a guild. Each channel has a turn of *most_pages*. A thread may be looked at once
+    more when it fell asleep, and have another turn when the archived ones are listed.
+    """
+    return Calls(unfinished, 2 * guilds + channels * most_pages + threads * (1 + 2 * most_pages))
+
+
 @dataclass(frozen=True, slots=True)
 class SelectedTopic:
     """A topic that the operator follows on its own, and whether it has its turn in this cycle."""

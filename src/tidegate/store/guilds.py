@@ -24,6 +24,15 @@ class Parent:
     listed: bool
 
 
+@dataclass(frozen=True, slots=True)
+class Extent:
+    """How much of an account's guilds is mirrored."""
+
+    guilds: int
+    channels: int
+    threads: int
+
+
 # What can be read is mirrored when it is first seen, a thread where its parent is. Only what differs is written.
 _SEE = """
     INSERT INTO channels AS c (platform, number, title, kind, guild, parent, archived, private, protected, state,
@@ -134,6 +143,22 @@ async def lose(connection: Connection, channel: ChannelId) -> None:
     )  # fmt: skip
     if row is not None:
         await feed.record(connection, "channel.deleted", row["title"], {"channel": row["number"]})
+
+
+async def extent(connection: Connection, account: AccountId) -> Extent:
+    """How many guilds *account* sees, and how many channels and threads it mirrors there and in chats with people."""
+    row = await connection.fetchrow(
+        """
+        SELECT count(DISTINCT c.guild) AS guilds,
+            count(*) FILTER (WHERE c.reader = $1 AND c.enabled AND c.kind NOT IN ('board', 'thread')) AS channels,
+            count(*) FILTER (WHERE c.reader = $1 AND c.enabled AND c.kind = 'thread') AS threads
+        FROM sights s JOIN channels c ON c.id = s.channel
+        WHERE s.account = $1 AND c.state IN ('ok', 'no_history_permission')
+        """,
+        account,
+    )
+    assert row is not None
+    return Extent(row["guilds"], row["channels"], row["threads"])
 
 
 # Archived threads

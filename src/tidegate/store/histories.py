@@ -80,7 +80,7 @@ async def unfinished(connection: Connection, account: AccountId, target: int) ->
     rows = await connection.fetch(
         f"""{_HISTORIES} AND c.state = 'ok' AND c.reader = $1 AND p.newest_seen > 0
           AND (h.spans IS NULL
-               OR NOT h.spans @> int8range(lower(h.spans), p.newest_seen, '[]')
+               OR NOT h.spans @> int8range(lower(h.spans), greatest(p.newest_seen, upper(h.spans) - 1), '[]')
                OR (lower(h.spans) > {START} AND (c.to_start OR c.depth < $2)))
         ORDER BY h.spans IS NOT NULL AND upper(h.spans) > p.newest_seen, c.depth, p.newest_seen DESC
         """,
