@@ -12,7 +12,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 import pytest
-from playwright.async_api import expect
+from playwright.async_api import Page, expect
 
 from tests.cli.test_account import ask, line, running, tell
 from tests.servers import make_home
@@ -39,7 +39,7 @@ async def control(home: Path) -> AsyncIterator[str]:
 @pytest.fixture
 async def watched(home: Path, control: str) -> AsyncIterator[Watched]:
     """A browser that signed in with the link that `tidegate serve` printed at its first start."""
-    async with running("serve", home=home, TIDEGATE_WEB_PORT="0") as process:
+    async with running("serve", home=home, TIDEGATE_WEB_PORT="0", TIDEGATE_MAX_SEND_PER_MINUTE="20") as process:
         link = ""
         while "once=" not in link:
             link = await line(process.stderr)
@@ -59,6 +59,15 @@ async def begin_adding(watched: Watched, control: str, platform: str, name: str)
 async def answer(watched: Watched, question: str, text: str) -> None:
     await watched.page.get_by_label(question, exact=True).fill(text)
     await watched.page.get_by_role("button", name="Go on").click()
+
+
+async def add_telegram(watched: Watched, control: str, name: str) -> None:
+    await begin_adding(watched, control, "Telegram", name)
+    await answer(watched, "Phone number", PHONE)
+    await expect(watched.page.get_by_label("Code", exact=True)).to_be_visible()
+    code = (await asyncio.to_thread(ask, f"{control}/telegram/code?phone={quote(PHONE)}"))["code"]
+    await answer(watched, "Code", code)
+    await expect(watched.page.get_by_text(f'"{name}" is signed in')).to_be_visible()
 
 
 async def test_accounts_are_signed_in_on_the_page(watched: Watched, control: str) -> None:
@@ -99,3 +108,83 @@ async def test_a_whatsapp_account_is_linked_by_the_code_on_the_page(watched: Wat
     await expect(watched.page.get_by_role("img", name="QR code")).to_be_visible(timeout=SOON)
     assert tell(f"{control}/whatsapp/pair", phone="Shop") is not None
     await expect(watched.page.get_by_text('"shop" is signed in as +6281200000001')).to_be_visible(timeout=SOON)
+
+
+NOTIFIED = """
+window.notified = JSON.parse(sessionStorage.getItem("notified") || "[]");
+window.Notification = class {
+  static permission = "granted";
+  constructor(title, { body }) {
+    window.notified.push(`${title}: ${body}`);
+    sessionStorage.setItem("notified", JSON.stringify(window.notified));
+  }
+};
+"""
+"""A browser without a screen has nowhere to show a notification, so it is written down."""
+
+
+async def write(page: Page, picture: Path) -> None:
+    """Two messages, one with a picture, to every group there is, whenever it is fired, at any hour."""
+    await page.get_by_label("Name of the reminder").fill("Friday stock")
+    await page.get_by_label("Text, or the caption of a file").fill("Good morning {group}")
+    await page.get_by_label("Picture, video or document").set_input_files(picture)
+    await expect(page.locator("[data-file]").first).to_have_text("poster.png")
+    await page.get_by_role("button", name="Another message").click()
+    await page.get_by_label("Text, or the caption of a file").last.fill("See you on Friday")
+    await page.get_by_label("Find among them").fill("dragon")
+    await expect(page.locator("#groups label:visible")).to_have_count(1)
+    await page.get_by_label("Find among them").fill("")
+    for group in await page.locator("#groups input").all():
+        await group.check()
+    await page.get_by_label("when I fire it").check()
+    await page.get_by_label("From", exact=True).select_option("00:00")
+    await page.get_by_label("To", exact=True).select_option("24:00")
+
+
+async def test_a_reminder_with_a_picture_is_written_followed_and_delivered(
+    watched: Watched, control: str, home: Path
+) -> None:
+    """Written and reviewed on the page; the bar moves, a pause holds it, and the end is told in a notification."""
+    page = watched.page
+    await page.add_init_script(NOTIFIED)
+    await add_telegram(watched, control, "ada")
+    await watched.go("/accounts")
+    await page.get_by_role("button", name="List its channels").click()
+    picture = home / "poster.png"
+    picture.write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(2_000))
+
+    async def groups_are_known() -> bool:
+        await watched.go("/reminders/new")
+        return await page.locator("#groups input").count() >= 3
+
+    async with asyncio.timeout(SOON / 1_000):
+        while not await groups_are_known():
+            await asyncio.sleep(0.2)
+    assert await watched.problems() == []
+    await write(page, picture)
+    await page.get_by_role("button", name="4. Review").click()
+    await expect(page.get_by_text("3 groups, 2 messages each: 6 sends")).to_be_visible()
+    await expect(page.get_by_text("Good morning Dragon Hoard")).to_be_visible()
+    assert await watched.problems() == []
+    await page.get_by_role("button", name="Keep it").click()
+
+    page.on("dialog", lambda dialog: dialog.accept())
+    await page.get_by_role("button", name="Fire now").click()
+    await page.wait_for_url("**/activity/*")
+    bar = page.locator("progress.full")
+    await expect(bar).not_to_have_attribute("value", "0", timeout=SOON)
+    await page.get_by_role("button", name="Pause").click()
+    await expect(page.get_by_role("button", name="Resume")).to_be_visible()
+    assert await watched.problems() == []
+    await page.get_by_role("button", name="Resume").click()
+    await expect(page.locator("#run .badge").first).to_have_text("success", timeout=SOON)
+    await expect(bar).to_have_attribute("value", "3")
+    async with asyncio.timeout(SOON / 1_000):
+        while not await page.evaluate("window.notified"):
+            await asyncio.sleep(0.1)
+    assert await page.evaluate("window.notified") == ["Friday stock: 3 of 3 delivered"]
+    await watched.go("/activity")
+    assert await watched.problems() == []
+    sends = await asyncio.to_thread(ask, f"{control}/sends")
+    assert len(sends) == 6
+    assert len(await asyncio.to_thread(ask, f"{control}/uploads")) == 1

@@ -75,6 +75,15 @@ class TestEveryPage:
         assert 'data-theme="x"' not in (await client.get("/")).text
 
 
+class TestParts:
+    def test_no_part_drops_the_last_news(self) -> None:
+        """htmx's throttle forgets what comes while it rests, a change by hand too; the page's script waits instead."""
+        folder = files("tidegate.web").joinpath("templates")
+        pages = [one for place in (folder, folder.joinpath("parts")) for one in place.iterdir() if one.is_file()]
+        assert len(pages) > 10
+        assert [one.name for one in pages if "throttle:" in one.read_text()] == []
+
+
 class TestOverview:
     async def test_it_shows_lanes_what_needs_a_person_and_what_happened(
         self, client: httpx.AsyncClient, database: Database

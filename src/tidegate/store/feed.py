@@ -125,12 +125,12 @@ async def latest(connection: Connection) -> Cursor:
 
 
 async def newest(connection: Connection, limit: int = 20) -> list[Event]:
-    """The last events that can be told, newest first."""
+    """The last events that can be told, newest first, without those that only say how far something is."""
     rows = await connection.fetch(
         """
         SELECT tx, id, at, kind, subject, data
         FROM events
-        WHERE tx < pg_snapshot_xmin(pg_current_snapshot())
+        WHERE tx < pg_snapshot_xmin(pg_current_snapshot()) AND kind NOT LIKE '%.progressed'
         ORDER BY tx DESC, id DESC
         LIMIT $1
         """,

@@ -24,6 +24,8 @@ NAVIGATION = (
     ("Channels", "/channels"),
     ("Archives", "/archives"),
     ("Messages", "/messages"),
+    ("Reminders", "/reminders"),
+    ("Activity", "/activity"),
     ("Accounts", "/accounts"),
     ("Settings", "/settings"),
 )

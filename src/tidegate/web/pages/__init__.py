@@ -3,10 +3,34 @@
 from fastapi import APIRouter, Depends
 
 from tidegate.web.guard import guarded
-from tidegate.web.pages import accounts, archives, channel, channels, events, messages, overview, settings
+from tidegate.web.pages import (
+    accounts,
+    activity,
+    archives,
+    channel,
+    channels,
+    events,
+    messages,
+    overview,
+    reminders,
+    settings,
+    uploads,
+)
 
 guarded_pages = APIRouter(include_in_schema=False, dependencies=[Depends(guarded)])
-for one in (overview, channels, channel, archives, messages, accounts, settings, events):
+for one in (
+    overview,
+    channels,
+    channel,
+    archives,
+    messages,
+    reminders,
+    activity,
+    accounts,
+    settings,
+    events,
+    uploads,
+):
     guarded_pages.include_router(one.pages)
 
 __all__ = ["guarded_pages"]

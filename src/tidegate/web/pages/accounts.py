@@ -65,6 +65,16 @@ async def resume(request: Request, database: InDatabase, name: Named) -> Respons
     return changed(request, f'"{name}" works again.', back="/accounts")
 
 
+@pages.post("/accounts/sync")
+async def sync(request: Request, database: InDatabase, name: Named) -> Response:
+    """Have it list the channels and groups it can see now."""
+    async with database.transaction() as connection:
+        await steering.ask_sync(connection, (await accounts.find(connection, name)).account)
+    return changed(
+        request, f'"{name}" lists what it can see; channels and groups show when it is done.', back="/accounts"
+    )
+
+
 @pages.post("/accounts/remove")
 async def remove(request: Request, database: InDatabase, name: Named) -> Response:
     """Forget an account that is signed out, so that it can be added again. What was mirrored stays."""

@@ -41,9 +41,19 @@ function reason(answer) {
 
 // News: one stream a page; what it brings becomes events that parts of the page wait for
 
-const waiting = new Set(); // families of events that came while nobody looked
+const waiting = new Set(); // families of events that parts have not been told of yet
+let resting = false;
 
-function spread(families) {
+// Parts are told at once, and then once a second at most; what comes meanwhile is told at its end, never dropped.
+function spread() {
+  if (resting || document.hidden || !waiting.size) return;
+  const families = [...waiting];
+  waiting.clear();
+  resting = true;
+  setTimeout(() => {
+    resting = false;
+    spread();
+  }, 1000);
   for (const family of families) document.body.dispatchEvent(new CustomEvent(`news-${family}`));
 }
 
@@ -64,8 +74,8 @@ function hear(address) {
   stream.addEventListener("news", (message) => {
     const news = JSON.parse(message.data);
     news.told.forEach(notify);
-    if (document.hidden) news.families.forEach((family) => waiting.add(family));
-    else spread(news.families);
+    news.families.forEach((family) => waiting.add(family));
+    spread();
   });
   addEventListener("pagehide", () => stream.close());
 }
@@ -109,9 +119,65 @@ document.body.addEventListener("said", (event) => {
 });
 document.body.addEventListener("htmx:responseError", (event) => tellTrouble(reason(event.detail.xhr)));
 document.body.addEventListener("htmx:sendError", () => tellTrouble("Tidegate does not answer. Is it running?"));
-document.addEventListener("visibilitychange", () => {
-  if (document.hidden) return;
-  spread(waiting);
-  waiting.clear();
-});
+document.addEventListener("visibilitychange", spread);
 if (document.body.dataset.events) hear(document.body.dataset.events);
+
+// The form of a reminder: messages added and removed, files sent ahead, groups found by a word, the reader's own zone
+
+function changeToken() {
+  return JSON.parse(document.body.getAttribute("hx-headers"))["X-Change-Token"];
+}
+
+async function sendFile(input) {
+  const message = input.closest(".message");
+  const [file] = input.files;
+  if (!file) return;
+  const shown = message.querySelector("[data-file]");
+  shown.textContent = `sending ${file.name} …`;
+  const answer = await fetch(input.dataset.upload + encodeURIComponent(file.name), {
+    method: "PUT", body: file, headers: { "X-Change-Token": changeToken(), "HX-Request": "true" },
+  });
+  input.value = "";
+  const told = await answer.json();
+  setFile(message, answer.ok ? told.name : "", answer.ok ? told.sha256 : "");
+  tellTrouble(answer.ok ? "" : told.detail);
+}
+
+function setFile(message, name, sha256) {
+  message.querySelector("[name=file]").value = name;
+  message.querySelector("[name=sha256]").value = sha256;
+  message.querySelector("[data-file]").textContent = name || "no file";
+  message.querySelector("[data-drop-file]").hidden = !name;
+}
+
+function addMessage(form) {
+  const empty = form.querySelector("template[data-message]").content.cloneNode(true);
+  const place = form.querySelector("[data-messages]");
+  place.append(empty);
+  place.lastElementChild.querySelector("textarea").focus();
+}
+
+function filterBy(input) {
+  const wanted = input.value.trim().toLowerCase();
+  for (const one of document.querySelectorAll(`${input.dataset.filter} label`)) {
+    one.hidden = !one.textContent.toLowerCase().includes(wanted);
+  }
+}
+
+document.addEventListener("change", (event) => {
+  if (event.target.matches("input[data-upload]")) sendFile(event.target);
+});
+document.addEventListener("input", (event) => {
+  if (event.target.matches("input[data-filter]")) filterBy(event.target);
+});
+document.addEventListener("click", (event) => {
+  const button = event.target.closest("button");
+  if (!button) return;
+  const message = button.closest(".message");
+  if (button.matches("[data-add-message]")) addMessage(button.form);
+  if (button.matches("[data-drop-file]")) setFile(message, "", "");
+  if (button.matches("[data-drop-message]")) message.remove();
+});
+for (const input of document.querySelectorAll("input[data-own-zone]")) {
+  input.value ||= Intl.DateTimeFormat().resolvedOptions().timeZone;
+}

@@ -1,0 +1,219 @@
+"""Reminders and runs on the pages, over real HTTP: the form, the review, files, and what is done to runs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncIterator
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.web.test_pages import HOSTILE
+from tests.web.visiting import htmx, sign_in, visiting
+from tidegate.store.database import Database
+
+PNG = b"\x89PNG\r\n\x1a\n" + bytes(100)
+GROUPS = """
+INSERT INTO accounts (name, platform, standing) VALUES ('shop', 'telegram', 'normal');
+INSERT INTO pace (account, tat, rate, ceiling) VALUES (1, clock_now() - interval '1 day', 40, 40);
+INSERT INTO channels (platform, number, title, kind)
+SELECT 'telegram', n, 'Group ' || n, 'group' FROM generate_series(1, 3) n;
+INSERT INTO sights (account, channel, may_post) SELECT 1, id, true FROM channels;
+"""
+FORM = {
+    "name": "Friday stock", "account": "shop", "to": "all", "text": "Good morning {group}", "file": "", "sha256": "",
+    "fires": "hand", "timezone": "UTC", "start_hour": "0", "end_hour": "24",
+}  # fmt: skip
+
+
+@pytest.fixture
+async def client(database: Database) -> AsyncIterator[httpx.AsyncClient]:
+    """Somebody who is signed in, with an account that writes to three groups."""
+    await database.pool.execute(GROUPS)
+    async with visiting(database) as opened:
+        opened.headers["x-for-tests"] = await sign_in(opened, database)
+        yield opened
+
+
+def filled(client: httpx.AsyncClient, **values: Any) -> dict[str, Any]:
+    return {**FORM, **values, "change_token": client.headers["x-for-tests"]}
+
+
+class TestWriting:
+    async def test_a_review_says_whether_it_fits_and_keeps_nothing(
+        self, client: httpx.AsyncClient, database: Database
+    ) -> None:
+        """Groups, sends, first and last; the text as the first group gets it. Only keeping it keeps it."""
+        answer = await client.post("/reminders/review", data=filled(client))
+        assert answer.status_code == 200
+        for shown in ("It fits", "3 groups, 1 message each: 3 sends", "Good morning Group 1", "Keep it"):
+            assert shown in answer.text
+        assert await database.pool.fetchval("SELECT count(*) FROM reminders") == 0
+        assert await database.pool.fetchval("SELECT count(*) FROM events WHERE kind LIKE 'reminder%'") == 0
+        saved = await client.post("/reminders/save", data=filled(client))
+        assert saved.headers["location"] == "/reminders"
+        assert "Friday stock" in (await client.get("/reminders")).text
+
+    async def test_what_does_not_fit_is_said_beforehand(self, client: httpx.AsyncClient, database: Database) -> None:
+        """One send a minute into an hour for very many groups."""
+        await database.pool.execute(
+            "INSERT INTO channels (platform, number, title, kind) "
+            "SELECT 'telegram', n, 'More ' || n, 'group' FROM generate_series(10, 3000) n;"
+            "INSERT INTO sights (account, channel, may_post) SELECT 1, id, true FROM channels WHERE number >= 10"
+        )
+        asked = filled(client, fires="repeat", every="day", time="09:00", start_hour="9", end_hour="10")
+        answer = await client.post("/reminders/review", data=asked)
+        assert "It does not fit" in answer.text
+        assert "would be left over" in answer.text
+
+    @pytest.mark.parametrize(
+        ("values", "sentence"),
+        [
+            ({"name": " "}, "name cannot be"),
+            ({"text": ""}, "parts cannot be"),
+            ({"to": "named"}, "go to nobody"),
+            ({"to": "named", "group": "Nowhere"}, "sees no group"),
+            ({"fires": "cron", "cron": "soon"}, "A cron line has five fields"),
+            ({"fires": "once", "at": "2020-01-01T09:00"}, "lies in the past"),
+            ({"timezone": "Mars"}, "Mars"),
+            ({"start_hour": "9", "end_hour": "9"}, "9"),
+            ({"file": "a.jpg", "sha256": "00"}, "no longer here"),
+            ({"account": "nobody"}, "There is no account named"),
+        ],
+    )
+    async def test_what_cannot_be_is_said_and_everything_typed_stays(
+        self, client: httpx.AsyncClient, values: dict[str, str], sentence: str
+    ) -> None:
+        """The form comes back with its sentence and its inputs."""
+        answer = await client.post("/reminders/review", data=filled(client, **values))
+        assert answer.status_code == 200
+        [trouble] = re.findall(r'class="trouble" role="alert">([^<]*)<', answer.text)
+        assert sentence in trouble.replace("&#34;", '"')
+        assert 'name="timezone"' in answer.text
+
+    async def test_editing_has_the_same_inputs(self, client: httpx.AsyncClient, database: Database) -> None:
+        """Filled with what is kept; what is changed replaces it."""
+        named = filled(client, to="named", group=["Group 2", "Group 3"], fires="repeat", every="week", weekday="FRI")
+        await client.post("/reminders/save", data=named)
+        page = (await client.get("/reminders/1/edit")).text
+        assert 'value="Friday stock"' in page
+        assert page.count('name="group" value="Group 2" checked') == 1
+        assert 'name="group" value="Group 1" checked' not in page
+        assert re.search(r"<option selected>week</option>", page)
+        again = await client.post("/reminders/form", data=filled(client, name="changed"))
+        assert 'value="changed"' in again.text
+        await client.post("/reminders/save", data=filled(client, reminder="1", name="Monday stock"))
+        assert await database.pool.fetch("SELECT name FROM reminders") == [("Monday stock",)]
+
+    async def test_hostile_groups_and_names_are_shown_harmlessly(
+        self, client: httpx.AsyncClient, database: Database
+    ) -> None:
+        """In the list of groups, the review, the reminders and the runs."""
+        await database.pool.execute("UPDATE channels SET title = $1 WHERE number = 1", HOSTILE)
+        await client.post("/reminders/save", data=filled(client, name=HOSTILE[:90]))
+        fired = await client.post("/reminders/fire", data=filled(client, reminder="1"))
+        for path in ("/reminders", "/reminders/new", "/reminders/1/edit", "/reminders/1/test", "/activity",
+                     fired.headers["location"]):  # fmt: skip
+            text = (await client.get(path)).text
+            assert "<script>" not in text, path
+            assert "&lt;script&gt;alert" in text, path
+
+
+class TestFiles:
+    async def test_a_picture_is_sent_ahead_and_goes_with_a_message(
+        self, client: httpx.AsyncClient, database: Database
+    ) -> None:
+        """Kept by its content, named in the form by its hash, and there when the reminder is edited."""
+        token = client.headers["x-for-tests"]
+        sent = (await client.put("/uploads/poster.png", content=PNG, headers=htmx(token))).json()
+        assert (sent["name"], sent["size"], sent["kind"]) == ("poster.png", len(PNG), "picture")
+        values = filled(client, file="poster.png", sha256=sent["sha256"])
+        assert "poster.png" in (await client.post("/reminders/review", data=values)).text
+        await client.post("/reminders/save", data=values)
+        assert f'name="sha256" value="{sent["sha256"]}"' in (await client.get("/reminders/Friday stock/edit")).text
+
+    @pytest.mark.parametrize(
+        ("name", "content", "sentence"),
+        [
+            ("poster.jpg", b"<script>", "is called a picture and is none"),
+            ("film.mp4", b"MZ", "is called a video and is none"),
+            ("empty.pdf", b"", "is empty"),
+            ("a%0Ab.pdf", b"x", "plain name"),
+        ],
+    )
+    async def test_a_file_is_checked_before_it_is_kept(
+        self, client: httpx.AsyncClient, database: Database, name: str, content: bytes, sentence: str
+    ) -> None:
+        """By its first bytes, not by what it says it is."""
+        answer = await client.put(f"/uploads/{name}", content=content, headers=htmx(client.headers["x-for-tests"]))
+        assert (answer.status_code, sentence in answer.json()["detail"]) == (400, True)
+        assert await database.pool.fetchval("SELECT count(*) FROM media") == 0
+
+    async def test_nobody_uploads_without_signing_in(self, client: httpx.AsyncClient, database: Database) -> None:
+        """Nor from another site."""
+        assert (await client.put("/uploads/a.pdf", content=b"x", headers={"hx-request": "true"})).status_code == 403
+        client.cookies.clear()
+        token = client.headers["x-for-tests"]
+        assert (await client.put("/uploads/a.pdf", content=b"x", headers=htmx(token))).headers["hx-redirect"]
+        assert await database.pool.fetchval("SELECT count(*) FROM media") == 0
+
+
+class TestRuns:
+    async def test_a_run_is_fired_paused_resumed_and_cancelled(
+        self, client: httpx.AsyncClient, database: Database
+    ) -> None:
+        """Each says what it did, and a second time why not; the page shows counts and every group."""
+        token = client.headers["x-for-tests"]
+        await client.post("/reminders/save", data=filled(client))
+        fired = await client.post("/reminders/fire", data={"reminder": "1"}, headers=htmx(token))
+        assert fired.headers["hx-redirect"] == "/activity/1"
+        page = (await client.get("/activity/1")).text
+        for shown in ("delivered, of 3", "pending", "Group 1", "Pause"):
+            assert shown in page
+        assert (await client.post("/activity/1/pause", headers=htmx(token))).status_code == 204
+        again = await client.post("/activity/1/pause", headers=htmx(token))
+        assert (again.status_code // 100, "paused already" in again.json()["detail"]) == (4, True)
+        assert "Resume" in (await client.get("/activity/1/now")).text
+        assert (await client.post("/activity/1/resume", headers=htmx(token))).status_code == 204
+        assert (await client.post("/activity/1/cancel", headers=htmx(token))).status_code == 204
+        assert "cancelled" in (await client.get("/activity")).text
+        assert "No group is failed" in (await client.get("/activity/1?state=failed")).text
+
+    async def test_every_run_can_be_stopped_at_once(self, client: httpx.AsyncClient) -> None:
+        """And go on again; meanwhile nothing is fired."""
+        token = client.headers["x-for-tests"]
+        await client.post("/reminders/save", data=filled(client))
+        assert (await client.post("/activity/pause-all", headers=htmx(token))).status_code == 204
+        assert "every run is paused" in (await client.get("/activity")).text
+        refused = await client.post("/reminders/fire", data={"reminder": "1"}, headers=htmx(token))
+        assert refused.status_code == 400
+        assert (await client.post("/activity/resume-all", headers=htmx(token))).status_code == 204
+        assert "Pause every run" in (await client.get("/activity/list")).text
+
+    async def test_unknown_ones_are_settled_by_a_person(self, client: httpx.AsyncClient, database: Database) -> None:
+        """What nobody knows is said, counted, and settled with one button."""
+        token = client.headers["x-for-tests"]
+        await client.post("/reminders/save", data=filled(client))
+        await client.post("/reminders/test", data={"reminder": "1", "group": "Group 2"}, headers=htmx(token))
+        await database.pool.execute(
+            "UPDATE run_parts SET state = 'unknown', claimed_at = clock_now(), attempts = 1;"
+            "UPDATE runs SET state = 'needs_attention'"
+        )
+        assert "Nobody knows whether these arrived" in (await client.get("/activity/1")).text
+        assert "nobody knows whether they arrived" in (await client.get("/")).text
+        done = await client.post("/activity/1/resolve", data={"resolution": "sent"}, headers=htmx(token))
+        assert done.status_code == 204
+        page = (await client.get("/activity/1")).text
+        assert "success" in page
+        assert "Nobody knows" not in page
+
+    async def test_a_reminder_is_forgotten_and_its_runs_stay(self, client: httpx.AsyncClient) -> None:
+        """Removing one is asked before, and says so."""
+        token = client.headers["x-for-tests"]
+        await client.post("/reminders/save", data=filled(client))
+        await client.post("/reminders/fire", data={"reminder": "1"}, headers=htmx(token))
+        gone = await client.post("/reminders/remove", data={"reminder": "1"}, headers=htmx(token))
+        assert gone.status_code == 204
+        assert "There is no reminder yet" in (await client.get("/reminders/list")).text
+        assert "Friday stock" in (await client.get("/activity")).text
