@@ -177,7 +177,7 @@ def truth(channel: Channel) -> dict[int, str]:
 
 
 async def until(condition: Callable[[], Awaitable[bool]]) -> None:
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(120):
         while not await condition():
             await asyncio.sleep(0.01)
 
