@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tidegate.platforms.whatsapp.numbers import number_of
-from tidegate.platforms.whatsapp.translate import addresses_of, heads_of
+from tidegate.platforms.whatsapp.translate import addresses_of, arrived_of, heads_of
 
 ME = "6281200000001"
 OLD = "6281200000009-1500000000@g.us"
@@ -42,3 +42,10 @@ class TestGroups:
         (head,) = heads_of([group("")], ME).values()
         assert head.channel is not None
         assert head.channel.title == "120363000000000001@g.us"
+
+
+def test_a_receipt_is_no_older_than_what_it_speaks_of() -> None:
+    """D-22: WhatsApp tells whole seconds, and a message sent late in one of them must not seem younger."""
+    arrived = arrived_of({"chat": OLD, "message": "3EB0", "at": 1_800_000_000})
+    assert (arrived.channel, arrived.message) == (number_of(OLD), "3EB0")
+    assert arrived.at.timestamp() == 1_800_000_001

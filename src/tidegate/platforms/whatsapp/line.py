@@ -103,6 +103,11 @@ class Line:
             raise NotSent("It took too long to reach the WhatsApp process, so it was not sent; it may be tried again.")
         return answer
 
+    async def answered(self, within: timedelta) -> None:
+        """Wait until every call so far is answered, but not longer than that."""
+        if waiting := [call.answer for call in self._calls.values()]:
+            await asyncio.wait(waiting, timeout=within.total_seconds())
+
     def kill(self) -> None:
         """End the child, whatever it is doing; what it began and left unanswered is unknown."""
         with suppress(ProcessLookupError):

@@ -28,6 +28,7 @@ log = structlog.get_logger()
 CONNECTED_WITHIN = timedelta(seconds=60)
 FIRST_RESTART = timedelta(seconds=1)
 LAST_RESTART = timedelta(minutes=5)
+LAST_ANSWERS_WITHIN = timedelta(seconds=2)
 ARRIVALS_HELD = 10_000
 
 _REAL = SystemClock()
@@ -61,7 +62,7 @@ class Wire:
         self._stopped: SignedOut | Banned | None = None
         self._arrivals: asyncio.Queue[Arrived | None] = asyncio.Queue()
         self._keeping: asyncio.Task[None] | None = None
-        self._closed = False
+        self._letting_go: asyncio.Task[None] | None = None
 
     @property
     def pid(self) -> int | None:
@@ -74,10 +75,11 @@ class Wire:
         self._keeping = asyncio.create_task(self._keep(), name=f"keeping {self._home.account}")
 
     async def close(self) -> None:
-        self._closed = True
-        if self._keeping is not None:
-            self._keeping.cancel()
-            await asyncio.wait([self._keeping])
+        tasks = [task for task in (self._keeping, self._letting_go) if task is not None]
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            await asyncio.wait(tasks)
         await self._end_child()
 
     async def ask(
@@ -181,7 +183,12 @@ class Wire:
             self._failed.set_exception(stop)
         self._arrivals.put_nowait(None)
         if self._line is not None:
-            self._line.kill()
+            self._letting_go = asyncio.create_task(self._let_go(self._line))
+
+    async def _let_go(self, line: Line) -> None:
+        """End the child for good; an answer that is on its way is heard first, since it may say that a send arrived."""
+        await line.answered(LAST_ANSWERS_WITHIN)
+        line.kill()
 
     async def _end_child(self) -> None:
         line, self._line = self._line, None
