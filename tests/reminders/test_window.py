@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
+import pytest
+
 from tests.reminders.conftest import MORNING, Scene, Shop
 
 KL = "Asia/Kuala_Lumpur"
@@ -24,10 +26,11 @@ async def test_d02_a_run_fired_at_night_waits_for_the_morning(scene: Scene, shop
     assert (await scene.run(run)).status == "success"
 
 
-async def test_d08_fired_after_close_with_stop_sends_nothing(scene: Scene, shop: Shop) -> None:
-    """D-08: every part skipped, the run failed with zero sent, and no word of capacity."""
+@pytest.mark.parametrize("closes", ["stop", "resume_next"])
+async def test_d08_fired_after_close_with_stop_sends_nothing(scene: Scene, shop: Shop, closes: str) -> None:
+    """D-08: every part skipped, the run failed with zero sent, and no word of capacity; whatever a close means else."""
     await scene.groups(shop, 3)
-    await scene.reminder(delivery_window_end_hour=9, parts=TWO)
+    await scene.reminder(delivery_window_end_hour=9, parts=TWO, when_window_closes=closes)
     run = await scene.fire()
     await scene.serve(shop)
     await scene.pass_time(hours=30)

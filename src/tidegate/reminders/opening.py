@@ -9,7 +9,7 @@ from tidegate.errors import BadInput
 from tidegate.reminders.ending import settle
 from tidegate.reminders.plan import Plan, first_opening
 from tidegate.reminders.reminder import Begun, WhenClosed, WhenOverlapping
-from tidegate.rules.delivering import RunStatus, Summary, WhenUnknown
+from tidegate.rules.delivering import WINDOW_CLOSED, RunStatus, Summary, WhenUnknown
 from tidegate.rules.window import Opening, Window, zone_named
 from tidegate.store import run_moves, run_parts, runs
 from tidegate.store.database import Connection
@@ -53,6 +53,8 @@ async def open_planned(
         ),
     )
     if run is not None:
+        if opening.closes <= now:
+            await run_parts.skip_pending(connection, run, WINDOW_CLOSED)
         if not test:
             await _yield_older(connection, plan, run)
         await settle(connection, run)

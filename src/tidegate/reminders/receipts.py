@@ -9,6 +9,7 @@ import structlog
 from tidegate.lanes import Lane
 from tidegate.port.media import Arrived
 from tidegate.reminders.ending import settle
+from tidegate.rules.delivering import PartState
 from tidegate.store import accounts, doubtful_parts, run_moves, runs
 from tidegate.store.database import AWAY, Database
 
@@ -30,10 +31,11 @@ async def note_arrival(lane: Lane, database: Database, arrived: Arrived) -> bool
     """Mark the unknown part that a late word speaks of as sent; False when it speaks of none."""
     async with database.transaction() as connection:
         await accounts.fence(connection, lane.claim())
-        number = await doubtful_parts.arrived(connection, lane.account.id, arrived.channel, arrived.message, arrived.at)
-        if number is None:
+        place = await doubtful_parts.meant(connection, lane.account.id, arrived.channel, arrived.message, arrived.at)
+        if place is None:
             return False
-        run = await runs.find(connection, number, lock=True)
+        run = await runs.find(connection, place.run, lock=True)
+        await doubtful_parts.settle(connection, run.id, PartState.SENT, targets=[place.target], message=arrived.message)
         await run_moves.reopen(connection, run)
-        await settle(connection, number)
+        await settle(connection, run.id)
     return True

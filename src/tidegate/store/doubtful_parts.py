@@ -62,10 +62,10 @@ async def doubt(connection: Connection, place: Place, error: str) -> None:
     )  # fmt: skip
 
 
-async def arrived(
+async def meant(
     connection: Connection, account: AccountId, channel: ChannelId, message: str, at: datetime
-) -> RunId | None:
-    """A late word says that a message of ours has arrived: the one unknown part it can mean is sent; its run."""
+) -> Place | None:
+    """The one unknown part that a late word about a message can mean; where several could be, nobody guesses."""
     rows = await connection.fetch(
         """
         SELECT p.run, p.target, p.number, p.message
@@ -83,9 +83,7 @@ async def arrived(
     )  # fmt: skip
     if not rows or (len(rows) > 1 and rows[0]["message"] is None):
         return None
-    place = place_of(rows[0])
-    await settle(connection, place.run, PartState.SENT, targets=[place.target], message=message)
-    return place.run
+    return place_of(rows[0])
 
 
 async def settle(

@@ -1,0 +1,133 @@
+"""Reminders as an operator uses them: write, estimate, try, fire, watch, pause, kill, resume, read the summary."""
+
+from __future__ import annotations
+
+import json
+import signal
+from collections import Counter
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.program import tidegate
+from tests.cli.test_account import ask, line, running, until
+from tests.cli.test_channel import PHONE, add_account, told
+
+GROUPS = [f"Group {number}" for number in range(1, 9)]
+WORLD = {
+    "seed": 5,
+    "telegram": {
+        "accounts": [{"phone": PHONE}],
+        "channels": [{"title": title, "kind": "channel"} for title in GROUPS],
+    },
+}
+REMINDER = """
+name = "Friday stock"
+account = "reader"
+all = true
+delivery_window_start_hour = 0
+delivery_window_end_hour = 24
+
+[[parts]]
+text = "Good morning {group}"
+
+[[parts]]
+media = "poster.png"
+caption = "See you"
+"""
+
+
+@pytest.fixture
+async def control(home: Path) -> AsyncIterator[str]:
+    """Eight groups that the account may write in."""
+    (home / "world.json").write_text(json.dumps(WORLD))
+    async with running("loopback", "--world", str(home / "world.json"), home=home) as process:
+        yield json.loads(await line(process.stdout))["control"]
+
+
+def run(home: Path, number: int) -> dict[str, Any]:
+    shown: dict[str, Any] = told(home, "runs", "show", str(number))
+    return shown
+
+
+async def test_a_reminder_from_the_first_line_to_the_summary(home: Path, control: str) -> None:
+    """Written, estimated, tried on one group, fired, paused, its worker killed, resumed: every group has it once."""
+    await add_account(home, control)
+    told(home, "channel", "sync", "reader")
+    (home / "friday.toml").write_text(REMINDER)
+    (home / "poster.png").write_bytes(b"\x89PNG and so on")
+
+    kept = told(home, "reminder", "add", "friday.toml")
+    assert (kept["targets"], kept["parts"], kept["sends"], kept["fits"], kept["short_by"]) == (8, 2, 16, True, 0)
+    again = tidegate("reminder", "add", "friday.toml", home=home)
+    assert (again.returncode, "already" in again.stderr) == (2, True)
+    shown = told(home, "reminder", "show", "Friday stock")
+    (home / "same.json").write_text(json.dumps(shown))
+    assert told(home, "reminder", "edit", "Friday stock", "same.json")["sends"] == 16
+    assert told(home, "reminder", "show", "Friday stock") == shown
+    assert [row["name"] for row in told(home, "reminder", "list")] == ["Friday stock"]
+
+    dry = told(home, "reminder", "fire", "Friday stock", "--dry-run")
+    assert dry["targets"][0]["parts"][0]["text"] == "Good morning Group 1"
+    assert ask(f"{control}/sends") == []
+
+    tried = told(home, "reminder", "test", "Friday stock", "--target", "Group 3")
+    assert (tried["status"], tried["counts"]["sent"], tried["test"]) == ("success", 1, True)
+
+    fired = told(home, "reminder", "fire", "Friday stock")
+    number = fired["id"]
+    assert (fired["state"], fired["counts"]["pending"]) == ("running", 8)
+    async with running("worker", home=home, BOT_MAX_SEND_PER_MINUTE="60") as worker:
+        await until(lambda: run(home, number)["parts"]["sent"] >= 2)
+        worker.send_signal(signal.SIGKILL)
+    assert tidegate("runs", "pause", str(number), home=home).returncode == 0
+    assert run(home, number)["state"] == "paused"
+    async with running("worker", home=home, BOT_MAX_SEND_PER_MINUTE="600"):
+        assert tidegate("runs", "resume", str(number), home=home).returncode == 0
+        await until(lambda: run(home, number)["state"] == "ended")
+    ended = run(home, number)
+    assert (ended["status"], ended["error_summary"], ended["counts"]["sent"]) == ("success", "", 8)
+    assert {target["state"] for target in ended["targets"]} == {"sent"}
+    sends = Counter(one["target"] for one in ask(f"{control}/sends"))
+    assert sorted(sends.values()) == [2, 2, 2, 2, 2, 2, 2, 4]
+    assert len(ask(f"{control}/uploads")) == 1
+    assert tidegate("runs", "resolve", str(number), "--as", "sent", home=home).returncode == 2
+    assert tidegate("reminder", "remove", "Friday stock", home=home).returncode == 0
+    assert [row["id"] for row in told(home, "runs", "list")] == [number, tried["id"]]
+
+
+async def test_lists_of_groups_and_what_cannot_be(home: Path, control: str) -> None:
+    """A saved list is kept, shown, used, and not forgotten while a reminder goes to it; D-07: what cannot be is refused
+    on save with exit code 2 and a sentence, and nothing is kept."""
+    await add_account(home, control)
+    told(home, "channel", "sync", "reader")
+    named = ("--account", "reader", "--group", "Group 1", "--group", "Group 2")
+    assert tidegate("reminder", "targets", "all shops", *named, home=home).returncode == 0
+    assert told(home, "reminder", "targets") == [{"name": "all shops", "groups": ["Group 1", "Group 2"]}]
+    (home / "poster.png").write_bytes(b"\x89PNG and so on")
+    (home / "listed.toml").write_text(REMINDER.replace("all = true", 'list = "all shops"'))
+    assert told(home, "reminder", "add", "listed.toml")["targets"] == 2
+    refused = tidegate("reminder", "targets", "all shops", "--remove", home=home)
+    assert (refused.returncode, "Friday stock" in refused.stderr) == (2, True)
+    assert tidegate("reminder", "remove", "Friday stock", home=home).returncode == 0
+    assert tidegate("reminder", "targets", "all shops", "--remove", home=home).returncode == 0
+    _refused_with_a_sentence(home)
+
+
+WRONG = [
+    (REMINDER.replace("start_hour = 0", "start_hour = 24"), "the start must be 0 or later"),
+    (REMINDER.replace("delivery_window", 'timezone = "Mars/Olympus"\ndelivery_window', 1), "no time zone"),
+    (REMINDER.replace('"reader"', '"nobody"'), "no account"),
+    (REMINDER.replace("poster.png", "gone.png"), "cannot be read"),
+    (REMINDER.replace("all = true", 'targets = ["Nowhere"]'), "sees no group"),
+]
+
+
+def _refused_with_a_sentence(home: Path) -> None:
+    for written, sentence in WRONG:
+        (home / "wrong.toml").write_text(written)
+        said = tidegate("reminder", "add", "wrong.toml", home=home)
+        assert (said.returncode, sentence in said.stderr) == (2, True), said.stderr
+    assert told(home, "reminder", "list") == []
