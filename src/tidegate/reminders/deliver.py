@@ -24,6 +24,9 @@ SHORTEST_PAUSE, LONGEST_PAUSE = timedelta(milliseconds=200), timedelta(milliseco
 PATIENCE = timedelta(seconds=30)
 """How long a turn waits for a target that must not be tried yet; another run may go on meanwhile."""
 
+NEXT_LOOK = timedelta(milliseconds=1)
+"""The shortest sleep: a clock's ticks are finer than what it can be told to sleep."""
+
 LANDING, MARKING = timedelta(seconds=10), timedelta(seconds=1)
 """How long sends in flight may take to end; and to be marked when the account is no longer ours to call for."""
 
@@ -92,7 +95,8 @@ class Delivery:
         self._lines: dict[int, list[Part]] = {}
         for part in parts:
             self._lines.setdefault(part.place.target, []).append(part)
-        self._queue: list[tuple[float, int, int]] = []
+        self._ready: list[tuple[int, int]] = []  # by rank and target
+        self._later: list[tuple[float, int]] = []  # by when they may be tried
         self._flying: dict[asyncio.Task[Told], tuple[Part, Ticket]] = {}
         self._stopped = self._closed = False
         for target in self._lines:
@@ -115,26 +119,38 @@ class Delivery:
     # Which target is next
 
     def _enqueue(self, target: int, wait: timedelta) -> None:
-        """Have a target's next part tried, those with a try in doubt first and begun ones before others."""
+        """Have a target's next part tried after a wait; what may be tried goes by its rank and not by its age."""
         place = next_part(self._progress.of(target))
         if place is None:
             return
-        part = self._lines[target][place]
-        rank = 0 if part.doubtful else 1 if place else 2
-        ready = self._clock.ticks() + max(wait, part.waits_for).total_seconds()
-        heapq.heappush(self._queue, (ready if wait or part.waits_for else 0.0, rank, target))
+        wait = max(wait, self._lines[target][place].waits_for)
+        if wait > timedelta():
+            heapq.heappush(self._later, (self._clock.ticks() + wait.total_seconds(), target))
+        else:
+            heapq.heappush(self._ready, (self._rank(target, place), target))
+
+    def _rank(self, target: int, place: int) -> int:
+        """Those with a try in doubt first, since platforms recognise it only for a while; begun ones before others."""
+        return 0 if self._lines[target][place].doubtful else 1 if place else 2
 
     async def _work(self) -> None:
-        while not self._stopped and self._queue:
-            ready, _, target = self._queue[0]
-            wait = ready - self._clock.ticks()
-            if wait > PATIENCE.total_seconds():
-                return
-            heapq.heappop(self._queue)
-            if wait > 0:
-                await self._clock.sleep(timedelta(seconds=wait))
-            if not self._stopped:
+        while not self._stopped:
+            self._call_up()
+            if self._ready:
+                _, target = heapq.heappop(self._ready)
                 await self._deliver(target)
+            elif self._later and (wait := self._later[0][0] - self._clock.ticks()) <= PATIENCE.total_seconds():
+                await self._clock.sleep(max(timedelta(seconds=wait), NEXT_LOOK))
+            else:
+                return
+
+    def _call_up(self) -> None:
+        """Have those tried whose wait is over."""
+        while self._later and self._later[0][0] <= self._clock.ticks():
+            _, target = heapq.heappop(self._later)
+            place = next_part(self._progress.of(target))
+            assert place is not None  # nobody else moves a target that waits
+            heapq.heappush(self._ready, (self._rank(target, place), target))
 
     async def _deliver(self, target: int) -> None:
         """Send a target's parts in order for as long as each is sent."""
@@ -167,9 +183,15 @@ class Delivery:
         ticket = Ticket()
         task = asyncio.create_task(self._sender.send(part, ticket), name=f"run {self._run.id}, {part.title}")
         self._flying[task] = (part, ticket)
-        task.add_done_callback(self._flying.pop)
+        task.add_done_callback(self._landed)
         await asyncio.wait([task])
         return None if task.cancelled() else task.result()
+
+    def _landed(self, task: asyncio.Task[Told]) -> None:
+        """A send has ended; whoever waited for it may be gone, and what it raised is not news then."""
+        self._flying.pop(task)
+        if not task.cancelled():
+            task.exception()
 
     def _let_go(self, which: Callable[[Part], bool]) -> None:
         """Give up sends that wait for their pace. One that is claimed is handed over any moment, so it goes on."""

@@ -20,10 +20,10 @@ from tidegate.errors import (
     SignedOut,
 )
 from tidegate.lanes import Lane
-from tidegate.port import Receipt, UploadLost
+from tidegate.port import Enclosure, Receipt, UploadLost
 from tidegate.reminders.uploads import Uploads
 from tidegate.rules.delivering import PartState, after_crash
-from tidegate.store import doubtful_parts, run_parts
+from tidegate.store import doubtful_parts, run_parts, uploads
 from tidegate.store.database import AWAY, Connection, Database
 from tidegate.store.run_parts import Answer, Part
 from tidegate.store.runs import Run
@@ -113,6 +113,11 @@ class Sender:
             raise ChannelGone("This group no longer exists.")
         if part.media is None:
             return await self.lane.send(part.channel, part.text, key=part.key, run=self.run.id, claimed=claimed)
+        if self.lane.encloses:
+            enclosed = Enclosure(part.media.name, await self.uploads.content(part.media))
+            return await self.lane.send_with(
+                part.channel, part.text, [enclosed], key=part.key, run=self.run.id, claimed=claimed
+            )
         reference = await self.uploads.once(part.media)
         try:
             return await self.lane.post(
@@ -131,6 +136,8 @@ class Sender:
         message = receipt.name or (None if receipt.message is None else str(receipt.message))
 
         async def mark(connection: Connection) -> None:
+            if part.media is not None and self.lane.encloses:  # it went up with this message
+                await uploads.count(connection, self.run.id)
             await run_parts.mark_sent(
                 connection, self.lane.claim(), part.place, ticket.tries, latency=took, message=message
             )

@@ -28,6 +28,7 @@ class Uploads:
         self._turn = asyncio.Lock()
         self._known: dict[tuple[bytes, MediaKind], MediaRef] = {}
         self._refused: dict[tuple[bytes, MediaKind], Refused] = {}
+        self._contents: dict[bytes, bytes] = {}
 
     async def once(self, media: Media) -> MediaRef:
         """What to post a file by: from an earlier run, or uploaded now. All who ask meanwhile wait for the one upload.
@@ -49,6 +50,14 @@ class Uploads:
                 del self._known[media.sha256, media.kind]
         async with self._database.connection() as connection:
             await uploads.forget(connection, self._lane.account.id, media.sha256, media.kind, reference)
+
+    async def content(self, media: Media) -> bytes:
+        """All of a file, read once a run, for a platform that keeps none and gets it with every message."""
+        async with self._turn:
+            if media.sha256 not in self._contents:
+                async with self._database.connection() as connection:
+                    self._contents[media.sha256] = await files.whole(connection, media.sha256)
+            return self._contents[media.sha256]
 
     async def _find(self, media: Media) -> MediaRef | None:
         async with self._database.connection() as connection:

@@ -36,6 +36,11 @@ async def keep(
         """,
         claim.account, sha256, kind.value, reference,
     )  # fmt: skip
+    await count(connection, run)
+
+
+async def count(connection: Connection, run: RunId) -> None:
+    """Count an upload for a run."""
     await connection.execute("UPDATE runs SET uploads = uploads + 1 WHERE id = $1", run)
 
 

@@ -1,0 +1,102 @@
+"""Files on a platform that keeps none: on Discord they go along with every message."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from tests.platforms.discord.people import Drawer
+from tests.reminders.conftest import Scene, Shop
+from tidegate.loopback.discord import DiscordServer, World
+from tidegate.loopback.faults import Fault, FaultKind
+from tidegate.platforms.discord import discord_opener
+from tidegate.platforms.discord.opening import SIGN_IN
+from tidegate.port import Channel, ChannelId
+from tidegate.store import channels
+from tidegate.words import Account, AccountId, AccountState, Platform, Standing
+
+SEND = "POST /channels/{channel.id}/messages"
+POSTER = b"a picture of low tide" * 1_000
+PARTS = [{"text": "Good morning {group}"}, {"media": "poster.jpg", "caption": "For {group}"}]
+
+
+@pytest.fixture
+async def discord(scene: Scene) -> AsyncIterator[DiscordServer]:
+    """A guild of three channels, and a bot that is in it."""
+    world = World(scene.clock, seed=7)
+    world.add_bot("gate")
+    guild = world.add_guild("The harbour")
+    for name in ("north", "south", "west"):
+        world.add_channel(guild, name)
+    server = DiscordServer(world, scene.clock)
+    await server.start()
+    scene.clock.busy_when(lambda: server.busy or any(one.lane and one.lane.calls_in_flight for one in scene.shops))
+    yield server
+    for shop in scene.shops:
+        if shop.task is not None:
+            await scene.leave(shop)
+    await server.close()
+    assert world.record.unknown == []
+
+
+@pytest.fixture
+async def bot(scene: Scene, discord: DiscordServer) -> Shop:
+    world = discord.world
+    [known] = world.bots.values()
+    drawer = Drawer({SIGN_IN: world.token(known).encode()})
+    loopback = "http://127.0.0.1:1"
+    account = Account(
+        AccountId(1),
+        "shop",
+        Platform.DISCORD,
+        Standing.NORMAL,
+        AccountState.ACTIVE,
+        state_until=None,
+        loopback=loopback,
+    )
+
+    async def find(_: str) -> str:
+        return discord.address
+
+    client = await discord_opener(scene.clock, live=False, find_loopback=find)(account, drawer, lambda _: None)
+    shop = await scene.shop(client, on=Platform.DISCORD)  # type: ignore[arg-type]
+    seen = [Channel(ChannelId(one.id), one.name, may_post=True) for one in world.channels.values()]
+    async with scene.database.transaction() as connection:
+        await channels.see(connection, Platform.DISCORD, shop.account.id, seen)
+    return shop
+
+
+def shown(world: World) -> dict[str, list[str]]:
+    """What each channel holds: texts, with the names of files behind."""
+    return {
+        channel.name: [" ".join([one.text, *(file.name for file in one.attachments)]) for one in channel.history]
+        for channel in world.channels.values()
+    }
+
+
+async def test_every_group_gets_the_file_with_its_own_caption(scene: Scene, bot: Shop, discord: DiscordServer) -> None:
+    """Each file is told as often as it went up, so that the figure is what the line carried."""
+    world = discord.world
+    await scene.reminder({"poster.jpg": POSTER}, parts=PARTS)
+    run = await scene.fire()
+    await scene.serve(bot)
+    await scene.pass_time(minutes=1)
+    assert shown(world) == {
+        name: [f"Good morning {name}", f"For {name} poster.jpg"] for name in ("north", "south", "west")
+    }
+    done = await scene.run(run)
+    assert (done.status, done.uploads, len(world.record.uploads)) == ("success", 3, 3)
+
+
+async def test_d21_a_lost_answer_makes_no_second_file(scene: Scene, bot: Shop, discord: DiscordServer) -> None:
+    """D-21, D-24: accepted and not answered; the same nonce again finds the message while Discord knows it."""
+    world = discord.world
+    await scene.reminder({"poster.jpg": POSTER}, parts=PARTS[1:])
+    world.faults.add(Fault(FaultKind.DROP_AFTER_ACCEPT, SEND))
+    run = await scene.fire()
+    await scene.serve(bot)
+    await scene.pass_time(minutes=1)
+    assert (await scene.run(run)).status == "success"
+    assert sorted(shown(world).items()) == [(name, [f"For {name} poster.jpg"]) for name in ("north", "south", "west")]
+    assert len(world.record.sends) == 3
