@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import subprocess
+import sys
 from datetime import timedelta
 
 import pytest
@@ -67,11 +69,16 @@ class TestKeys:
         with pytest.raises(AuthKeyNotFound):
             await second.disconnected
 
-    async def test_the_key_of_a_server_is_its_own(self, telegram: TelegramServer) -> None:
-        """No key is committed anywhere: each start makes a new one."""
-        other = TelegramServer(World(SystemClock()), SystemClock())
-        assert other.public_key_pem != telegram.public_key_pem
+    async def test_the_key_of_a_program_is_its_own(self, telegram: TelegramServer) -> None:
+        """No key is committed anywhere: each start of the program makes a new one, for all its servers."""
+        again = TelegramServer(World(SystemClock()), SystemClock())
+        asked = "from tidegate.loopback.telegram import handshake; print(handshake.key_of_this_process().public_pem)"
+        other = await asyncio.to_thread(
+            subprocess.run, [sys.executable, "-c", asked], capture_output=True, text=True, check=True
+        )
         assert "BEGIN RSA PUBLIC KEY" in telegram.public_key_pem
+        assert again.public_key_pem == telegram.public_key_pem != other.stdout.rstrip() + "\n"
+        assert "BEGIN RSA PUBLIC KEY" in other.stdout
 
 
 class TestCalls:

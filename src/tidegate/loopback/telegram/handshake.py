@@ -1,10 +1,11 @@
 """How a client and the platform agree on a key: the plain half of MTProto, before anything is encrypted.
 
-One handshake lives as long as its connection. The RSA key is made anew for every server, so clients have to be told it.
+One handshake lives as long as its connection. The RSA key is made anew in every process, so clients have to be told it.
 """
 
 from __future__ import annotations
 
+import functools
 import secrets
 from dataclasses import dataclass
 from hashlib import sha1
@@ -32,6 +33,9 @@ PRIME = int(
 
 GENERATOR = 3
 
+_SECRET_BITS = 256
+"""As short as the discrete logarithm allows: the time a connection takes grows with it."""
+
 _P, _Q = 1_000_003, 1_099_511_627_791
 _PQ = (_P * _Q).to_bytes(8, "big")  # eight bytes below 2**63: clients read it as a signed number; quick to take apart
 
@@ -41,14 +45,24 @@ class ServerKey:
 
     def __init__(self) -> None:
         key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
-        numbers = key.private_numbers()
-        self._modulus, self._exponent = numbers.public_numbers.n, numbers.d
+        self._numbers = key.private_numbers()
         self.public_pem = key.public_key().public_bytes(Encoding.PEM, PublicFormat.PKCS1).decode()
-        self.fingerprint = _fingerprint(numbers.public_numbers)
+        self.fingerprint = _fingerprint(self._numbers.public_numbers)
 
     def open(self, sealed: bytes) -> bytes:
-        """What a client sealed for us: 20 bytes of hash, the data, and padding the caller leaves unread."""
-        return pow(int.from_bytes(sealed, "big"), self._exponent, self._modulus).to_bytes(255, "big")[20:]
+        """What a client sealed for us: 20 bytes of hash, the data, and padding the caller leaves unread.
+
+        Modulo each prime and put together again, which takes a quarter of the time.
+        """
+        own, closed = self._numbers, int.from_bytes(sealed, "big")
+        by_p, by_q = pow(closed, own.dmp1, own.p), pow(closed, own.dmq1, own.q)
+        return (by_q + own.iqmp * (by_p - by_q) % own.p * own.q).to_bytes(255, "big")[20:]
+
+
+@functools.cache
+def key_of_this_process() -> ServerKey:
+    """One key for all servers of a process: to make one takes longer than most of what they are asked."""
+    return ServerKey()
 
 
 def _fingerprint(numbers: rsa.RSAPublicNumbers) -> int:
@@ -74,7 +88,7 @@ class Handshake:
         self._key = key
         self._time = server_time
         self._prime = prime
-        self._own = secrets.randbits(2040)
+        self._own = secrets.randbits(_SECRET_BITS)
         self._server_nonce = int.from_bytes(secrets.token_bytes(16), "big", signed=True)
         self._new_nonce = 0
 

@@ -14,7 +14,7 @@ from tidegate.loopback.telegram import shapes
 from tidegate.loopback.telegram.channels import Channel, Event
 from tidegate.loopback.telegram.connection import Connection
 from tidegate.loopback.telegram.content import AWAY, HOME
-from tidegate.loopback.telegram.handshake import PRIME, Handshake, ServerKey
+from tidegate.loopback.telegram.handshake import PRIME, Handshake, key_of_this_process
 from tidegate.loopback.telegram.world import World
 
 
@@ -31,7 +31,7 @@ class TelegramServer:
         self.clock = clock
         self.address = ""
         self._world = world
-        self._key = ServerKey()
+        self._key = key_of_this_process()
         self.latency = latency
         self._port = port
         self._prime = prime
