@@ -8,14 +8,14 @@ import signal
 import subprocess
 from pathlib import Path
 
-from tests.cli.program import TIDEGATE, environment, tidegate
+from tests.cli.program import TIDEGATE, environment, program, tidegate
 from tests.servers import make_home
 
 
 def test_the_tour_holds_every_promise(test_folder: Path) -> None:
     """S-14, S-15, S-16, S-57: every promise with figure and limit, all of them held, and nothing is left behind."""
     home = make_home(test_folder / "demo")
-    told = tidegate("demo", "--once", "--json", home=home, TMPDIR=str(home))
+    told = program("demo", "--once", "--json", home=home, TMPDIR=str(home))
     document = json.loads(told.stdout)
     assert document["held"], told.stdout
     assert told.returncode == 0

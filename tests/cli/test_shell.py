@@ -12,7 +12,7 @@ from pathlib import Path
 import asyncpg
 import pytest
 
-from tests.cli.program import TIDEGATE, environment, tidegate
+from tests.cli.program import TIDEGATE, environment, program, tidegate
 from tidegate import __version__
 from tidegate.cli import shell
 from tidegate.cli.failures import explain
@@ -23,7 +23,7 @@ from tidegate.store.database import Address
 class TestProgram:
     def test_it_says_its_version(self, tmp_path: Path) -> None:
         """`tidegate --version` is one line on stdout."""
-        done = tidegate("--version", home=tmp_path)
+        done = program("--version", home=tmp_path)
         assert (done.returncode, done.stdout, done.stderr) == (0, f"tidegate {__version__}\n", "")
 
     @pytest.mark.parametrize("arguments", [["nonsense"], ["settings", "--nonsense"], ["settings", "extra"]])
