@@ -32,7 +32,7 @@ def test_an_event_says_what_matters(kind: str, data: dict[str, Any], words: str)
 def test_progress_has_its_limit_beside_it_where_there_is_one() -> None:
     """A history with a target is a share of it; one without says how far it is."""
     assert bar(Progress("backfill.progressed", "news", {"depth": 1200, "target": 5000}, NOON)) == Bar(
-        "news", "reading its history: 1,200 messages of 5,000", 1200, 5000
+        "news", "reading its history: 1,200 of 5,000 messages", 1200, 5000
     )
     assert bar(Progress("backfill.progressed", "news", {"depth": 7, "target": None}, NOON)).most is None
     assert bar(

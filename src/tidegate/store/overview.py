@@ -176,14 +176,14 @@ async def needs(connection: Connection, most: int = 10) -> Needs:
     )
 
 
-async def progress(connection: Connection, most: int = 10) -> list[Progress]:
-    """What was told of work under way within the last minute, unless its end was told since."""
+async def progress(connection: Connection, most: int = 5) -> list[Progress]:
+    """What was told of work under way within the last 15 seconds, unless its end was told since."""
     rows = await connection.fetch(
         """
         SELECT * FROM (
             SELECT DISTINCT ON (split_part(kind, '.', 1), subject) kind, subject, data, at
             FROM events
-            WHERE at > clock_now() - interval '1 minute'
+            WHERE at > clock_now() - interval '15 seconds'
               AND kind IN ('backfill.progressed', 'backfill.ended', 'archive.progressed', 'archive.filed',
                            'archive.indexed', 'archive.failed')
             ORDER BY split_part(kind, '.', 1), subject, id DESC

@@ -38,7 +38,9 @@ class Batch:
         self.cursor = event.cursor
         self.families.add(event.kind.partition(".")[0])
         if event.kind == "reminder.fired":
-            self.told.append({"cursor": str(event.cursor), "title": event.subject, "body": str(event.data["body"])})
+            self.told.append(
+                {"cursor": str(event.cursor), "title": event.subject, "body": str(event.data.get("body", ""))}
+            )
 
     def message(self) -> bytes:
         """As server-sent events have it."""

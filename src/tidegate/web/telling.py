@@ -70,7 +70,8 @@ def bar(progress: Progress) -> Bar:
     if progress.kind == "backfill.progressed":
         depth, target = int(data.get("depth") or 0), data.get("target")
         most = int(target) if isinstance(target, int) else None
-        words = f"reading its history: {depth:,} messages" + (f" of {most:,}" if most else "")
+        count = f"{depth:,} of {most:,} messages" if most else f"{depth:,} {'message' if depth == 1 else 'messages'}"
+        words = f"reading its history: {count}"
         return Bar(progress.subject, words, depth, most)
     done, size = int(data.get("done") or 0), int(data.get("size") or 0)
     doing = str(data.get("doing") or "working on it")
