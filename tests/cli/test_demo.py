@@ -28,7 +28,7 @@ def test_the_tour_holds_every_promise(test_folder: Path) -> None:
 
 
 def test_the_living_demo_can_be_tried_and_ends(test_folder: Path) -> None:
-    """What it prints works from another terminal: a Telegram account at work, its archives found; Ctrl-C ends all."""
+    """What it prints works from another terminal: archives found, a reminder on its way; Ctrl-C ends all."""
     home = make_home(test_folder / "living")
     demo = subprocess.Popen(
         [TIDEGATE, "demo"], cwd=home, env=environment(home, TMPDIR=str(home)), stdout=subprocess.PIPE,
@@ -52,6 +52,10 @@ def test_the_living_demo_can_be_tried_and_ends(test_folder: Path) -> None:
         assert len(listed) >= 46
         plan = json.loads(tidegate("plan", "ada", "--json", home=home, DATABASE_URL=url).stdout)
         assert plan["calls_at_least"] == 1
+        run = json.loads(tidegate("runs", "show", "1", "--json", home=home, DATABASE_URL=url).stdout)
+        assert run["state"] in ("running", "ended")
+        assert sum(run["counts"].values()) == 80
+        assert run["uploads"] <= 1
         demo.send_signal(signal.SIGINT)
         demo.communicate(timeout=60)
         assert demo.returncode == 0

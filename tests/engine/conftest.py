@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from datetime import timedelta
 from pathlib import Path
@@ -13,6 +13,7 @@ from pydantic import SecretStr
 
 from tidegate.app import House, allowance_of, run_worker
 from tidegate.clock import SystemClock
+from tidegate.engine.obeying import Handler
 from tidegate.lanes import Lane
 from tidegate.loopback.client import counting_opener
 from tidegate.loopback.counting import CountingPlatform
@@ -60,6 +61,7 @@ class Engine:
         opener: Opener | None = None,
         work: Callable[[Lane], Awaitable[None]] = look_around,
         seats: int = 100,
+        handlers: Mapping[str, Handler] | None = None,
     ) -> AsyncIterator[asyncio.Task[None]]:
         """A worker for the time of the block; it leaves in order at its end."""
         settings = Settings(
@@ -68,7 +70,8 @@ class Engine:
         stop, database = asyncio.Event(), await Database.open(self.address)
         openers = dict.fromkeys(Platform, opener or self.opener)
         task = asyncio.create_task(
-            run_worker(House(settings, database), openers=openers, work=work, stop=stop), name=f"worker {name}"
+            run_worker(House(settings, database), openers=openers, work=work, stop=stop, handlers=handlers),
+            name=f"worker {name}",
         )
         try:
             yield task

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
 from tests.engine.conftest import Engine
 from tidegate.engine.asking import ask_owner
+from tidegate.engine.serving import Serving
 from tidegate.errors import Banned, NotOurs, SignedOut, TidegateError
 from tidegate.lanes import Lane
 from tidegate.port import Client, NoteConnect, Vault
@@ -159,6 +161,23 @@ async def test_a_command_for_an_account_nobody_serves_waits_for_the_next_owner(e
             return await engine.database.pool.fetchval("SELECT state FROM commands") == "done"
 
         await engine.until(done)
+
+
+async def test_a_command_whose_account_moves_meanwhile_is_done_by_the_next_owner(engine: Engine) -> None:
+    """Whoever asks gets the work's answer, not the news that the account changed hands."""
+    number = await engine.add("shop")
+    tried: list[str] = []
+
+    async def look(serving: Serving, _: dict[str, Any]) -> str:
+        tried.append("look")
+        if len(tried) == 1:
+            raise NotOurs("The lane is closed; this worker serves the account no more.")
+        return "seen"
+
+    async with engine.worker("one", handlers={"look": look}):
+        answer = await ask_owner(engine.database, number, "look", {}, within=SOON)
+    assert answer is not None
+    assert (answer.state, answer.result, len(tried)) == ("done", "seen", 2)
 
 
 async def test_a_late_write_is_refused_by_epoch(engine: Engine) -> None:

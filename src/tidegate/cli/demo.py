@@ -7,10 +7,10 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import AsyncIterator, Coroutine, Iterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -18,24 +18,12 @@ from tidegate.cli import shell
 from tidegate.cli.web import address_of, greet
 
 if TYPE_CHECKING:
+    from tidegate.loopback.control import Platforms
     from tidegate.loopback.promises import Promise
-    from tidegate.loopback.stage import Stage
+    from tidegate.loopback.world import World
     from tidegate.store.database import Address
 
 WORKERS = ("anna", "ben", "cleo")
-ACCOUNTS = 30
-TELEGRAM, PHONE = "ada", "+10000000001"
-FOLLOWED = ("Dragon Hoard", "Workshop News")
-
-_TO_TRY = (
-    ("account list", "who serves what"),
-    ("archive list", "what was found; then: archive show ID, archive preview ID FILE"),
-    ("search dragon", "messages, and files inside archives"),
-    (f"plan {TELEGRAM}", "what the next cycle would decide and could cost"),
-    (f"cycle {TELEGRAM}", "one now, made by the worker that serves the account"),
-    ("calls", "what it cost, method by method"),
-    ("feed --follow", "what happens, as it happens"),
-)
 
 
 def demo(
@@ -43,7 +31,7 @@ def demo(
     once: Annotated[bool, typer.Option("--once", help="Try every promise once, and end.")] = False,
     json: Annotated[bool, typer.Option("--json", help="With --once: print one JSON document.")] = False,
 ) -> None:
-    """Start a small Tidegate against the loopback platform, on this machine alone; Ctrl-C ends all of it."""
+    """Start a small Tidegate against loopback platforms, on this machine alone; Ctrl-C ends all of it."""
     from tidegate import logs
     from tidegate.setting_kinds import LogLevel
 
@@ -68,83 +56,74 @@ async def _once(*, as_json: bool) -> None:
 
 
 async def _demo() -> None:
-    from tidegate.clock import SystemClock
-    from tidegate.loopback.passers_by import keep_posting
-    from tidegate.loopback.stage import make_stage
-    from tidegate.loopback.telegram.making import SMALL_WORLD
-    from tidegate.loopback.telegram.making import make_world as make_telegram
+    from tidegate.app import House
+    from tidegate.loopback.living import begin_life, beside
     from tidegate.loopback.world import make_world
-    from tidegate.platforms.telegram import sign_in
     from tidegate.sources import load
     from tidegate.store.database import Database
     from tidegate.web import listen, make_app, serve_web
-    from tidegate.words import Platform
 
     async with AsyncExitStack() as stack:
-        address, home = await stack.enter_async_context(_database())
+        address, folder = await stack.enter_async_context(_database())
         end = await stack.enter_async_context(shell.told_to_end())
         database = await Database.open(address)
         stack.push_async_callback(database.close)
+        home = folder / "workers"
+        loaded = load({"TIDEGATE_HOME": str(home)}, folder=folder)
         listener = stack.enter_context(listen("127.0.0.1", 0))
-        loaded = load({"TIDEGATE_HOME": str(home)}, folder=home)
-        await stack.enter_async_context(_beside(serve_web(make_app(database, loaded), listener)))
-        world = await stack.enter_async_context(make_world(address, database, home / "workers"))
-        await world.add_accounts(ACCOUNTS, Platform.WHATSAPP)
-        platform = make_telegram(SMALL_WORLD, SystemClock())
-        stage = await stack.enter_async_context(make_stage(world, platform, sign_in, name=TELEGRAM, phone=PHONE))
-        for name in WORKERS:
-            stage.start_worker(name)
-        await stage.enable(*FOLLOWED)
-        await stack.enter_async_context(_beside(stage.ask("cycle")))
-        await stack.enter_async_context(_beside(keep_posting(platform, *FOLLOWED)))
+        await stack.enter_async_context(beside(serve_web(make_app(database, loaded), listener)))
+        world = await stack.enter_async_context(make_world(address, database, home))
+        life = begin_life(House(loaded.settings, database), world, *WORKERS)
+        platforms = await stack.enter_async_context(life)
         pages = address_of(loaded.settings, *listener.getsockname()[:2])
         _explain(address, pages)
         await greet(database, pages)
-        await _show(stage, end)
+        await _show(world, platforms, end)
 
 
 def _explain(address: Address, pages: str) -> None:
     """What there is to try, and how."""
+    from tidegate.loopback.living import DISCORD, FOLLOWED, REMINDER, TELEGRAM, WHATSAPP
+
     program = sys.argv[0]
     followed = " and ".join(f'"{title}"' for title in FOLLOWED)
     shell.say(
-        f"The Telegram account {TELEGRAM} mirrors {followed}, where people post every few seconds; {ACCOUNTS} others"
+        f"The Telegram account {TELEGRAM} mirrors {followed}, the Discord bot {DISCORD} a server; people post there"
     )
-    shell.say(f"keep three workers busy. The pages are on {pages}; the link at the end signs you in.")
+    shell.say(
+        f'every few seconds. The WhatsApp account {WHATSAPP} delivers "{REMINDER}" to 80 groups, 40 messages a minute.'
+    )
+    shell.say(f"The pages are on {pages}; the link at the end signs you in.")
     shell.say("From another terminal:")
     shell.say(f"  export DATABASE_URL='{address.url}'")
-    for command, what in _TO_TRY:
-        shell.say(f"  {program} {command:<22} # {what}")
+    for command, what in (
+        ("account list", "who serves what"),
+        ("archive list", "what was found; then: archive show ID, archive preview ID FILE"),
+        ("search dragon", "messages, and files inside archives"),
+        (f"plan {TELEGRAM}", "what the next cycle would decide and could cost"),
+        ("runs show 1", "how far the reminder is; then: runs pause 1, runs resume 1"),
+        ("calls", "what it cost, method by method"),
+        ("feed --follow", "what happens, as it happens"),
+    ):
+        shell.say(f"  {program} {command:<15} # {what}")
     shell.say("Kill a worker (kill -9 PID) and watch its accounts move. Ctrl-C ends everything.")
 
 
-async def _show(stage: Stage, end: asyncio.Event) -> None:
-    """One line a second: who serves how many accounts, and how many calls the platforms got."""
-    world, before = stage.world, 0
+async def _show(world: World, platforms: Platforms, end: asyncio.Event) -> None:
+    """One line a second: who serves how many accounts, what the platforms counted, and how far the reminder is."""
     while not end.is_set():
         spread = await world.spread()
-        calls = len(world.platform.record.calls)
         who = ", ".join(f"{name} (PID {world.workers[name].pid}) {count}" for name, count in sorted(spread.items()))
         archives = await world.database.pool.fetchval("SELECT count(*) FROM archives WHERE state = 'filed'")
-        told = f"Telegram: {stage.counted().total()} calls, {archives} archives filed"
-        print(f"{calls - before:>4} calls/s   {told}   accounts: {who or 'nobody yet'}", flush=True)
-        before = calls
+        calls = {name: record.by_method().total() for name, record in platforms.records.items()}
+        told = f"calls: {', '.join(f'{name} {count}' for name, count in calls.items())}"
+        sent = f"{len(platforms.records['whatsapp'].sends)} sent"
+        print(f"{told}   {archives} archives filed   {sent}   accounts: {who or 'nobody yet'}", flush=True)
         try:
             async with asyncio.timeout(1):
                 await end.wait()
         except TimeoutError:
             continue
-
-
-@asynccontextmanager
-async def _beside(work: Coroutine[Any, Any, object]) -> AsyncIterator[None]:
-    """Do something for as long as the block lasts."""
-    task = asyncio.create_task(work)
-    try:
-        yield
-    finally:
-        task.cancel()
-        await asyncio.wait([task])
 
 
 @asynccontextmanager

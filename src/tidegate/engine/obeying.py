@@ -10,7 +10,7 @@ from typing import Any
 import structlog
 
 from tidegate.engine.serving import Serving
-from tidegate.errors import TidegateError
+from tidegate.errors import NotOurs, TidegateError
 from tidegate.store import commands
 from tidegate.store.commands import Answer, Command
 from tidegate.store.database import TROUBLE, Database
@@ -49,6 +49,8 @@ class Obeying:
     async def _answer(self, serving: Serving, command: Command) -> None:
         try:
             answer = Answer("done", await self._handler(command)(serving, command.args), None)
+        except NotOurs:  # a command stays with its account: whoever serves it next takes it up again
+            return
         except (TidegateError, *TROUBLE) as problem:
             answer = Answer("failed", None, str(problem))
         try:

@@ -40,8 +40,8 @@ Task = Callable[[House, Lane], Awaitable[None]]
 class Orders:
     """What a worker of the fleet is told: where the database and the platform are, and what to do for each account.
 
-    Without a platform it owns accounts and never gets to connect them. With *cycle_every* it mirrors Telegram accounts
-    as ``tidegate worker`` does, and does its task for the others.
+    With *cycle_every* it works as ``tidegate worker`` does, but for WhatsApp accounts where there is a counting
+    platform: for those it does its task. Without either it owns accounts and never gets to connect them.
     """
 
     database: str
@@ -116,4 +116,4 @@ async def _trade(house: House, orders: Orders) -> Trade:
     simple = Trade(dict.fromkeys(Platform, opener), lambda lane: orders.task(house, lane), {})
     if orders.cycle_every is None:
         return simple
-    return await trade_of(house, others=simple, every=orders.cycle_every)
+    return await trade_of(house, others=simple if orders.platform else None, every=orders.cycle_every)

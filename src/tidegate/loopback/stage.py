@@ -27,6 +27,7 @@ from tidegate.port import NoteConnect, Vault
 from tidegate.store import accounts, channels
 from tidegate.store.calls import Ledger
 from tidegate.store.channels import Wishes
+from tidegate.store.database import Database
 from tidegate.store.secrets import AccountVault, open_ring
 from tidegate.web import listen, serve_web
 from tidegate.words import Account, CallKind, Outcome, Platform, Standing
@@ -72,10 +73,7 @@ class Stage:
 
     async def ask(self, kind: str, **args: str) -> Any:
         """Have the worker that serves the account do something, as a command does."""
-        answer = await ask_owner(self.world.database, self.account.id, kind, args, within=ANSWERED_WITHIN)
-        if answer is None or answer.error is not None:
-            raise TidegateError(f"The worker did not {kind}: {answer.error if answer else 'no answer came'}")
-        return answer.result
+        return await ask_worker(self.world.database, self.account, kind, **args)
 
     async def enable(self, *titles: str) -> None:
         """List what the account sees, and mirror these channels."""
@@ -100,6 +98,14 @@ class Stage:
     def counted(self) -> Counter[str]:
         """The platform's own count of calls, by method."""
         return self.telegram.world.record.by_method()
+
+
+async def ask_worker(database: Database, account: Account, kind: str, **args: str) -> Any:
+    """Have the worker that serves *account* do something, and return what came of it."""
+    answer = await ask_owner(database, account.id, kind, args, within=ANSWERED_WITHIN)
+    if answer is None or answer.error is not None:
+        raise TidegateError(f"The worker did not {kind}: {answer.error if answer else 'no answer came'}")
+    return answer.result
 
 
 @asynccontextmanager

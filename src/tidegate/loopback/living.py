@@ -1,0 +1,163 @@
+"""The demo's life: an account on each platform, served by real workers, among people who post and groups to remind."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Coroutine
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from tidegate.app import House
+from tidegate.clock import SystemClock
+from tidegate.joining import join, new_account
+from tidegate.loopback.control import Platforms, make_control
+from tidegate.loopback.discord import DiscordServer
+from tidegate.loopback.passers_by import keep_posting, keep_talking
+from tidegate.loopback.stage import HOURLY, ask_worker
+from tidegate.loopback.telegram import TelegramServer
+from tidegate.loopback.telegram.pictures import photo_sizes
+from tidegate.loopback.whatsapp import WhatsAppServer
+from tidegate.loopback.whatsapp.changing import pair
+from tidegate.loopback.whatsapp.schema import GroupSpec, PairSpec, PhoneSpec, WhatsAppSpec
+from tidegate.loopback.world import World
+from tidegate.loopback.worlds import SMALL_WORLD, make_worlds
+from tidegate.reminders import controls, saving
+from tidegate.reminders.files import as_read
+from tidegate.reminders.written import checked
+from tidegate.store import accounts, channels
+from tidegate.store.channels import Wishes
+from tidegate.web import listen, serve_web
+from tidegate.words import Account, Platform, Standing
+
+TELEGRAM, DISCORD, WHATSAPP = "ada", "harbour-bot", "shop"
+PHONE = "+10000000001"
+FOLLOWED = ("Dragon Hoard", "Workshop News")
+TALKED_IN = "general"
+REMINDER, PICTURE = "Today's prices", "prices.png"
+
+_WORLD = SMALL_WORLD.model_copy(
+    update={
+        "whatsapp": WhatsAppSpec(
+            phones=[PhoneSpec(phone="+6281200000001", name="Shop")],
+            groups=[GroupSpec(name="Customers", count=80), GroupSpec(name="Town news", announce=True)],
+        )
+    }
+)
+
+_WRITTEN = {
+    "name": REMINDER,
+    "account": WHATSAPP,
+    "all": True,
+    "schedule": {"every": "hour"},
+    "delivery_window_start_hour": 0,
+    "delivery_window_end_hour": 24,
+    "parts": [{"text": "Good morning, {group}!"}, {"media": PICTURE, "caption": "Prices of {date}"}],
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Operator:
+    """Signs accounts in: reads codes and tokens off the platforms, and holds a phone to the screen."""
+
+    platforms: Platforms
+
+    async def phone(self) -> str:
+        return PHONE
+
+    async def code(self, sent_to: str, *, again: str) -> str:
+        account = self.platforms.telegram.world.account_by_phone(PHONE)
+        return account.code if account else ""
+
+    async def password(self, hint: str, *, again: str) -> str:
+        return ""
+
+    async def token(self) -> str:
+        world = self.platforms.discord.world
+        return world.token(next(iter(world.bots.values())))
+
+    async def linked_by(self) -> str | None:
+        return None
+
+    async def show_qr(self, text: str) -> None:
+        assert self.platforms.whatsapp is not None
+        pair(self.platforms.whatsapp, PairSpec(qr=text))
+
+    async def show_code(self, code: str) -> None:
+        raise AssertionError("the phone scans")
+
+
+@asynccontextmanager
+async def begin_life(house: House, world: World, *workers: str) -> AsyncIterator[Platforms]:
+    """Everything is signed in, followed and under way when the block begins; *workers* serve it."""
+    async with AsyncExitStack() as stack:
+        platforms = await stack.enter_async_context(_platforms())
+        listener = stack.enter_context(listen("127.0.0.1", 0))
+        app = make_control(world.platform, world.at, platforms.telegram, platforms.discord, platforms.whatsapp)
+        await stack.enter_async_context(beside(serve_web(app, listener)))
+        stack.callback(world.end_workers)
+        control = "http://{}:{}".format(*listener.getsockname()[:2])
+        served = await _join_all(house, platforms, control)
+        for name in workers:
+            world.start_worker(name, platform="", cycle_every=HOURLY)
+        await _follow(house, served)
+        await _remind(house)
+        await stack.enter_async_context(beside(keep_posting(platforms.telegram.world, *FOLLOWED)))
+        await stack.enter_async_context(beside(keep_talking(platforms.discord.world, TALKED_IN)))
+        yield platforms
+
+
+@asynccontextmanager
+async def beside(work: Coroutine[Any, Any, object]) -> AsyncIterator[None]:
+    """Do something for as long as the block lasts."""
+    task = asyncio.create_task(work)
+    try:
+        yield
+    finally:
+        task.cancel()
+        await asyncio.wait([task])
+
+
+@asynccontextmanager
+async def _platforms() -> AsyncIterator[Platforms]:
+    clock = SystemClock()
+    (telegram, _), (discord, _), (whatsapp, _) = make_worlds(_WORLD, clock)
+    platforms = Platforms(
+        TelegramServer(telegram, clock), DiscordServer(discord, clock), WhatsAppServer(whatsapp, clock)
+    )
+    async with AsyncExitStack() as stack:
+        for server in (platforms.telegram, platforms.discord, platforms.whatsapp):
+            assert server is not None
+            await server.start()
+            stack.push_async_callback(server.close)
+        yield platforms
+
+
+async def _join_all(house: House, platforms: Platforms, control: str) -> list[Account]:
+    """An account on each platform; the WhatsApp one is said to be well known there, so it may send 40 a minute."""
+    wanted = (
+        new_account(TELEGRAM, Platform.TELEGRAM, Standing.NORMAL, control),
+        new_account(DISCORD, Platform.DISCORD, Standing.NORMAL, control),
+        new_account(WHATSAPP, Platform.WHATSAPP, Standing.ESTABLISHED, control),
+    )
+    for account in wanted:
+        await join(house, account, Operator(platforms))
+    async with house.database.connection() as connection:
+        return [(await accounts.find(connection, account.name)).account for account in wanted]
+
+
+async def _follow(house: House, served: list[Account]) -> None:
+    """List what each account sees, and mirror two Telegram channels; Discord's are mirrored from the start."""
+    await asyncio.gather(*(ask_worker(house.database, account, "sync") for account in served))
+    async with house.database.transaction() as connection:
+        for title in FOLLOWED:
+            await channels.enable(connection, await channels.find(connection, title), Wishes())
+    await ask_worker(house.database, served[0], "cycle")
+
+
+async def _remind(house: House) -> None:
+    """A reminder to every group, every hour; its first run begins at once, and takes four minutes at 40 a minute."""
+    picture = photo_sizes(PICTURE)["y"]
+    async with house.database.transaction() as connection:
+        await saving.add(connection, checked(_WRITTEN), {PICTURE: as_read(PICTURE, picture)})
+        await controls.fire(connection, REMINDER)
