@@ -110,8 +110,8 @@ class Scene:
 
     # Workers
 
-    async def serve(self, shop: Shop, **limits: Any) -> None:
-        """A worker takes the account, in a new epoch; a second call is a takeover."""
+    async def serve(self, shop: Shop, *, by: Deliveries | None = None, **limits: Any) -> None:
+        """A worker takes the account, in a new epoch; a second call is a takeover. *by* one that has others too."""
         shop.epoch = await self.database.pool.fetchval(
             "UPDATE accounts SET epoch = epoch + 1 WHERE id = $1 RETURNING epoch", shop.account.id
         )
@@ -128,7 +128,7 @@ class Scene:
             sends=SendLimits(Allowance(ceiling=shop.rate, **limits), at_once=at_once),
         )
         await shop.lane.load()
-        shop.deliveries = Deliveries(self.database, self.clock, self.habits)
+        shop.deliveries = by or Deliveries(self.database, self.clock, self.habits)
         shop.task = asyncio.create_task(shop.deliveries.work(shop.lane))
 
     async def leave(self, shop: Shop) -> None:
@@ -150,6 +150,18 @@ class Scene:
             left -= step
             for _ in range(20):
                 await asyncio.sleep(0)
+
+    def listen(self, asked: list[str]) -> None:
+        """Take down every query from now on."""
+        heard = set[asyncpg.Connection]()
+
+        async def hear(connection: asyncpg.Connection) -> None:
+            if connection._con not in heard:
+                heard.add(connection._con)
+                connection.add_query_logger(lambda query: asked.append(query.query.strip()))
+
+        for holder in self.database.pool._holders:
+            holder._setup = hear
 
     # What came of it
 

@@ -11,6 +11,8 @@ from tests.reminders.conftest import Scene, Shop
 from tests.reminders.groups_platform import Recognising, Trouble
 from tidegate.errors import BadInput, NothingToDo
 from tidegate.reminders import controls
+from tidegate.reminders.deliver import Habits
+from tidegate.reminders.deliveries import Deliveries
 from tidegate.store import reminders, run_moves
 from tidegate.words import Platform
 
@@ -186,3 +188,18 @@ async def test_as_many_groups_in_flight_as_the_platform_bears(scene: Scene, on: 
     answered.set()
     await scene.pass_time(seconds=30)
     assert len(shop.platform.delivered) == 6
+
+
+async def test_accounts_beyond_the_setting_wait_their_turn(scene: Scene, shop: Shop) -> None:
+    """``BOT_FIRE_CONCURRENCY``: a worker sends for so many accounts at once; the next begins when one is done."""
+    other = await scene.shop(Recognising(scene.clock), name="other")
+    deliveries = Deliveries(scene.database, scene.clock, Habits(dice=lambda: 0.5, accounts_at_once=1))
+    for one in (shop, other):
+        await scene.groups(one, 10)
+        await scene.reminder(name=one.account.name, account=one.account.name)
+        await scene.fire(one.account.name)
+        await scene.serve(one, by=deliveries)
+    await scene.pass_time(seconds=8)
+    assert sorted(map(len, (shop.platform.delivered, other.platform.delivered)))[0] == 0
+    await scene.pass_time(minutes=1)
+    assert len(shop.platform.delivered) == len(other.platform.delivered) == 10

@@ -95,18 +95,20 @@ async def test_d45_a_dry_run_is_the_plan_and_no_call(scene: Scene, shop: Shop) -
     assert sorted(one.text for one in shop.platform.delivered) == sorted(plan.texts)
 
 
-async def test_a_run_is_frozen_in_a_handful_of_queries(scene: Scene, shop: Shop) -> None:
-    """1000 targets of two parts are planned and frozen with at most ten statements, whatever their number."""
+async def test_ten_queries_before_the_first_send(scene: Scene, shop: Shop) -> None:
+    """From the moment a firing is due until the first claim, 1000 targets of two parts cost at most ten queries."""
     await scene.groups(shop, 1000)
-    await scene.reminder(parts=TWO)
+    await scene.reminder(parts=TWO, schedule={"every": "hour"})
+    await scene.pass_time(minutes=59, seconds=30)
+    await scene.serve(shop)
+    await scene.pass_time(seconds=29)
     asked: list[str] = []
-    async with scene.database.connection() as connection:
-        connection.add_query_logger(lambda record: asked.append(record.query))
-        async with connection.transaction():
-            from tidegate.reminders import controls
-
-            await controls.fire(connection, "Friday stock")
-    assert len(asked) <= 14, asked
+    scene.listen(asked)
+    await scene.pass_time(seconds=10)
+    assert shop.platform.delivered
+    [claim, *_] = [number for number, query in enumerate(asked) if "claim_send" in query]
+    spent = [query for query in asked[:claim] if not query.startswith(("BEGIN", "COMMIT", "NOTIFY"))]
+    assert len(spent) <= 10, spent
 
 
 async def test_an_empty_reminder_or_a_missing_file_refuses(scene: Scene, shop: Shop) -> None:

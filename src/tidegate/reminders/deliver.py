@@ -46,14 +46,14 @@ class Habits:
 class Progress:
     """How a run stands, kept up by what becomes of its parts and told at most once a second."""
 
-    def __init__(self, run: Run, parts: Sequence[Part], counts: Counter[TargetState], clock: Clock) -> None:
+    def __init__(self, run: Run, parts: Sequence[Part], clock: Clock) -> None:
         self._run = run
         self._clock = clock
-        self._counts = counts
         self._states: dict[int, list[PartState]] = {}
         self._told_at = float("-inf")
         for part in parts:
             self._states.setdefault(part.place.target, []).append(part.state)
+        self._counts = Counter(target_state(states) for states in self._states.values())
 
     def of(self, target: int) -> Sequence[PartState]:
         return self._states[target]

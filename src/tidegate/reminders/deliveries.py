@@ -109,13 +109,10 @@ class Deliveries:
         if self._asked is None:
             await open_due(self._database, lane.claim())
         async with self._database.connection() as connection:
-            open_ = await runs.open_of(connection, lane.account.id)
-        for run in open_:
-            if run.state in (RunState.RUNNING, RunState.WAITING):
-                async with self._database.transaction() as connection:
-                    await settle(connection, run.id)
-        if not open_:
-            return None
+            resting = await runs.at_rest(connection, lane.account.id)
+        for number in resting:
+            async with self._database.transaction() as connection:
+                await settle(connection, number)
         async with self._database.connection() as connection:
             return await runs.next_to_send(connection, lane.account.id, only=self._asked)
 
@@ -171,8 +168,7 @@ class Deliveries:
         async with self._database.transaction() as connection:
             run = await runs.find(connection, number)
             parts = await run_parts.to_deliver(connection, number)
-            counts = (await runs.counts(connection, [number]))[number]
-        progress = Progress(run, parts, counts, self._clock)
+        progress = Progress(run, parts, self._clock)
         uploads = Uploads(lane, self._database, number, dice=self._habits.dice)
         sender = Sender(run, lane, self._database, self._clock, uploads, progress.note)
         return Delivery(parts, progress, sender, clock=self._clock, dice=self._habits.dice)

@@ -52,11 +52,13 @@ async def open_planned(
             texts=plan.texts,
         ),
     )
-    if run is not None:
-        if opening.closes <= now:
-            await run_parts.skip_pending(connection, run, WINDOW_CLOSED)
-        if not test:
-            await _yield_older(connection, plan, run)
+    if run is None:
+        return None
+    if opening.closes <= now:
+        await run_parts.skip_pending(connection, run, WINDOW_CLOSED)
+    if not test:
+        await _yield_older(connection, plan, run)
+    if opening.closes <= now or not plan.sends:
         await settle(connection, run)
     return run
 

@@ -10,7 +10,7 @@ from tidegate.errors import BadInput
 from tidegate.reminders.reminder import Reminder, ReminderPart, WhenClosed
 from tidegate.reminders.written import checked
 from tidegate.rules.window import Opening, Window
-from tidegate.store import media, targets
+from tidegate.store import targets
 from tidegate.store.database import Connection
 from tidegate.store.reminders import KeptReminder
 from tidegate.store.run_opening import NewPart, NewTarget
@@ -47,7 +47,6 @@ async def make_plan(connection: Connection, kept: KeptReminder, *, at: datetime,
     if not groups:
         raise BadInput(f'The reminder "{kept.name}" goes to nobody: {_why_nobody(reminder)}')
     parts = [_part(kept, part) for part in reminder.parts]
-    await _require_files(connection, kept)
     words = _words(reminder, at)
     new = [_target(group, reminder.parts) for group in groups]
     texts = [_filled(part.text, {**words, "group": one.title}) for one in new for part in reminder.parts]
@@ -90,17 +89,6 @@ def _part(kept: KeptReminder, part: ReminderPart) -> NewPart:
             f'The file "{part.media}" of the reminder "{kept.name}" is missing; save it again with the file.'
         )
     return NewPart(part.kind.value, kept.files[part.media], part.media.rpartition("/")[2])
-
-
-async def _require_files(connection: Connection, kept: KeptReminder) -> None:
-    if not kept.files:
-        return
-    there = await media.known(connection, kept.files.values())
-    missing = [name for name, content in kept.files.items() if content not in there]
-    if missing:
-        raise BadInput(
-            f'The file "{missing[0]}" of the reminder "{kept.name}" is missing; save it again with the file.'
-        )
 
 
 def _words(reminder: Reminder, at: datetime) -> dict[str, str]:

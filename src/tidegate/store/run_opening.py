@@ -8,7 +8,7 @@ from datetime import datetime
 
 from tidegate.rules.delivering import RunState, WhenUnknown
 from tidegate.rules.window import Opening, Window
-from tidegate.store import feed
+from tidegate.store.bell import mark
 from tidegate.store.database import Connection
 from tidegate.words import AccountId, ReminderId, RunId
 
@@ -81,6 +81,9 @@ async def open_run(connection: Connection, new: NewRun) -> RunId | None:
                     ON k.number = (x.place - 1) % cardinality($19::text[]) + 1
                 JOIN unnest($22::text[]) WITH ORDINALITY AS e (error, number)
                     ON e.number = (x.place - 1) / cardinality($19::text[]) + 1
+        ), told AS (
+            INSERT INTO events (kind, subject, data)
+            SELECT 'run.opened', $2, $23::jsonb || jsonb_build_object('run', id) FROM opened
         )
         SELECT id FROM opened
         """,
@@ -93,9 +96,7 @@ async def open_run(connection: Connection, new: NewRun) -> RunId | None:
         [one.channel for one in new.targets], [one.title for one in new.targets], list(new.texts),
         [one.kind for one in new.parts], [one.media for one in new.parts], [one.file_name for one in new.parts],
         [one.error for one in new.targets],
+        {"targets": len(new.targets), "parts": len(new.texts), "test": new.test},
     )  # fmt: skip
-    if number is None:
-        return None
-    told = {"run": number, "targets": len(new.targets), "parts": len(new.texts), "test": new.test}
-    await feed.record(connection, "run.opened", new.name, told)
-    return RunId(number)
+    mark(connection)
+    return None if number is None else RunId(number)

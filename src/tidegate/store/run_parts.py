@@ -57,7 +57,7 @@ class Part:
 
 
 async def to_deliver(connection: Connection, run: RunId) -> list[Part]:
-    """The parts of every target of a run that has one left to send, in order."""
+    """All parts of a run, target by target, in order."""
     rows = await connection.fetch(
         """
         SELECT p.*, t.title, c.number AS channel, m.size, m.mime,
@@ -67,7 +67,6 @@ async def to_deliver(connection: Connection, run: RunId) -> list[Part]:
         LEFT JOIN channels c ON c.id = t.channel
         LEFT JOIN media m ON m.sha256 = p.media
         WHERE p.run = $1
-          AND EXISTS (SELECT FROM run_parts q WHERE q.run = p.run AND q.target = p.target AND q.state = 'pending')
         ORDER BY p.target, p.number
         """,
         run,

@@ -103,6 +103,27 @@ async def counts(connection: Connection, runs: Collection[RunId]) -> dict[RunId,
 # When what is next
 
 
+async def at_rest(connection: Connection, account: AccountId) -> list[RunId]:
+    """An account's runs whose state has to move: their window opened or closed, or nothing of them is left to send."""
+    rows = await connection.fetch(
+        """
+        WITH t AS (SELECT clock_now() AS now)
+        SELECT r.id
+        FROM t, runs r
+        WHERE r.account = $1
+          AND (r.state = 'waiting' AND r.opens_at <= t.now
+               OR r.state = 'running' AND (
+                   r.cancelled_at IS NOT NULL OR t.now < r.opens_at OR t.now >= r.closes_at
+                   OR NOT EXISTS (SELECT FROM run_target_states s
+                                  WHERE s.run = r.id AND s.state IN ('pending', 'sending'))
+               ))
+        ORDER BY r.id
+        """,
+        account,
+    )
+    return [RunId(row["id"]) for row in rows]
+
+
 async def next_to_send(
     connection: Connection, account: AccountId, *, only: Collection[RunId] | None = None
 ) -> RunId | None:
