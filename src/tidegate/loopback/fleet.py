@@ -53,6 +53,7 @@ class Orders:
     telegram_silent_takeover_for: timedelta = timedelta(minutes=10)
     seats: int = 1_000
     max_send_per_minute: int = 40
+    group_concurrency: int = 3
     telegram_chat_sends_per_minute: int = 20
     cycle_every: timedelta | None = None
     cycle_every_live: timedelta = timedelta(hours=4)
@@ -101,6 +102,7 @@ async def _work(orders: Orders) -> None:
         telegram_silent_takeover_for=orders.telegram_silent_takeover_for,
         seats=orders.seats,
         max_send_per_minute=orders.max_send_per_minute,
+        group_concurrency=orders.group_concurrency,
         telegram_chat_sends_per_minute=orders.telegram_chat_sends_per_minute,
         cycle_every_live=orders.cycle_every_live,
         telegram_reads_per_second=100,

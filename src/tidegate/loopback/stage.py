@@ -71,9 +71,15 @@ class Stage:
         """Start a worker that mirrors, with a cycle at its start."""
         self.world.start_worker(name, cycle_every=HOURLY)
 
-    async def ask(self, kind: str, **args: str) -> Any:
-        """Have the worker that serves the account do something, as a command does."""
-        return await ask_worker(self.world.database, self.account, kind, **args)
+    async def ask(self, kind: str, *, account: Account | None = None, **args: str) -> Any:
+        """Have the worker that serves the account, or another one, do something as a command does."""
+        return await ask_worker(self.world.database, account or self.account, kind, **args)
+
+    async def join(self, sign_in: SignIn, *, name: str, phone: str) -> Account:
+        """Sign one more account in to the same platform."""
+        account = await _added(self.world, name, self.control)
+        await _sign_in(self.world, account, sign_in, Newcomer(self.telegram.world, phone))
+        return account
 
     async def enable(self, *titles: str) -> None:
         """List what the account sees, and mirror these channels."""

@@ -1,0 +1,155 @@
+"""The window closes on a thousand groups when 412 of them are reached: the rest is left out, or sent the next day."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from tests.held import holding
+from tests.platforms.telegram.people import PHONE, Drawer, finding, signed_in_before
+from tidegate.clock import HeldClock
+from tidegate.lanes import Lane, ReadLimits, SendLimits
+from tidegate.loopback.telegram import TelegramServer
+from tidegate.loopback.telegram import World as TelegramWorld
+from tidegate.mirror.listing import sync_channels
+from tidegate.platforms.telegram import telegram_opener
+from tidegate.reminders import controls, saving
+from tidegate.reminders.deliver import Habits
+from tidegate.reminders.deliveries import Deliveries
+from tidegate.reminders.written import checked
+from tidegate.rules.delivering import WINDOW_CLOSED, RunState, RunStatus
+from tidegate.rules.pacing import Allowance, Pace
+from tidegate.store import accounts, runs
+from tidegate.store.calls import Ledger
+from tidegate.store.database import Database
+from tidegate.store.runs import Run
+from tidegate.words import Claim, Platform, RunId, Standing
+
+GROUPS, REACHED, RATE = 1_000, 412, 40
+CLOSES = datetime(2026, 11, 16, 10, tzinfo=UTC)  # six in the evening in Kuala Lumpur
+FIRED = CLOSES - (REACHED - 0.5) * Pace(RATE).interval  # the first goes out at once, the 412th half an interval early
+SENTENCE = (
+    "Delivery window closed at 18:00 (Asia/Kuala_Lumpur). 412 of 1000 groups delivered. This account is at capacity "
+    "for this fan-out — consider sending the remainder from another paired account."
+)
+
+
+@dataclass
+class Evening:
+    """A shop in Kuala Lumpur whose reminder is fired too late to reach everybody."""
+
+    database: Database
+    clock: HeldClock
+    platform: TelegramWorld
+    lane: Lane
+    deliveries: Deliveries
+
+    async def fire(self, **policies: str) -> RunId:
+        written: dict[str, Any] = {
+            "name": "stock",
+            "account": "shop",
+            "all": True,
+            "timezone": "Asia/Kuala_Lumpur",
+            "parts": [{"text": "Good evening {group}"}],
+        }
+        async with self.database.transaction() as connection:
+            await saving.add(connection, checked({**written, **policies}), {})
+            number = await controls.fire(connection, "stock")
+        self.deliveries.look(self.lane.account.id)
+        return number
+
+    async def run(self, number: RunId) -> Run:
+        async with self.database.connection() as connection:
+            return await runs.find(connection, number)
+
+    def reached(self) -> list[int]:
+        """The groups that got something, in order, by the platform's own record."""
+        return [sent.target for sent in self.platform.record.sends]
+
+    async def parts(self) -> dict[tuple[str, str], int]:
+        rows = await self.database.pool.fetch("SELECT state, error, count(*) FROM run_parts GROUP BY 1, 2")
+        return {(row["state"], row["error"]): row["count"] for row in rows}
+
+
+@pytest.fixture
+async def evening(database: Database) -> AsyncIterator[Evening]:
+    async with holding(database, FIRED - timedelta(minutes=5)) as clock:
+        platform = TelegramWorld(clock, seed=5)
+        platform.add_account(PHONE, "Ada")
+        for number in range(GROUPS):
+            platform.add_channel(f"Group {number:04}").pushes = False
+        server = TelegramServer(platform, clock)
+        await server.start()
+        ledger, lane = Ledger(database, clock), await _lane(database, clock, server)
+        clock.busy_when(lambda: server.busy or lane.calls_in_flight > 0)
+        await _after(clock, sync_channels(lane, database))
+        deliveries = Deliveries(database, clock, Habits(dice=lambda: 0.5))
+        working = asyncio.create_task(deliveries.work(lane))
+        await clock.advance(FIRED - clock.now())
+        yield Evening(database, clock, platform, lane, deliveries)
+        working.cancel()
+        await asyncio.wait([working])
+        await lane.close()
+        await ledger.close()
+        await server.close()
+
+
+async def _lane(database: Database, clock: HeldClock, server: TelegramServer) -> Lane:
+    async with database.transaction() as connection:
+        await accounts.add(connection, "shop", Platform.TELEGRAM, Standing.ESTABLISHED, loopback="http://127.0.0.1:1")
+        account = (await accounts.find(connection, "shop")).account
+    drawer = Drawer()
+    signed_in_before(server.world, drawer)
+    client = await telegram_opener(None, clock, find_loopback=finding(server))(account, drawer, lambda _: None)
+    lane = Lane(
+        account,
+        client,
+        claim=lambda: Claim(account.id, 0, float("inf")),
+        database=database,
+        ledger=Ledger(database, clock),
+        clock=clock,
+        reads=ReadLimits(per_second=1_000, at_once=10),
+        sends=SendLimits(Allowance(ceiling=RATE), at_once=3),
+    )
+    await lane.load()
+    return lane
+
+
+async def _after(clock: HeldClock, work: Any) -> None:
+    task = asyncio.ensure_future(work)
+    while not task.done():
+        await clock.advance(timedelta(seconds=1))
+    await task
+
+
+@pytest.mark.story
+async def test_the_rest_is_skipped_with_the_seeds_sentence(evening: Evening) -> None:
+    """The seed's acceptance: exactly 588 are left out, each with the reason, and the summary says what to do."""
+    number = await evening.fire()
+    await evening.clock.advance(timedelta(minutes=15))
+    assert len(evening.reached()) == len(set(evening.reached())) == REACHED
+    assert await evening.parts() == {("sent", ""): REACHED, ("skipped", WINDOW_CLOSED): GROUPS - REACHED}
+    run = await evening.run(number)
+    assert (run.state, run.status, run.error_summary) == (RunState.ENDED, RunStatus.PARTIAL, SENTENCE)
+    [told] = await evening.database.pool.fetch("SELECT data FROM events WHERE kind = 'reminder.fired'")
+    assert (told["data"]["status"], told["data"]["body"]) == ("partial", "412 of 1000 delivered")
+
+
+@pytest.mark.story
+async def test_or_it_is_sent_the_next_day(evening: Evening) -> None:
+    """D-11: with that policy the run waits overnight, and in the morning exactly those who are left get it."""
+    number = await evening.fire(when_window_closes="resume_next")
+    await evening.clock.advance(timedelta(minutes=15))
+    assert (await evening.run(number)).state is RunState.WAITING
+    assert len(evening.reached()) == REACHED
+    await evening.clock.advance(CLOSES + timedelta(hours=11, minutes=59, seconds=59) - evening.clock.now())
+    assert len(evening.reached()) == REACHED
+    await evening.clock.advance(timedelta(minutes=20))
+    run = await evening.run(number)
+    assert (run.state, run.status, run.error_summary) == (RunState.ENDED, RunStatus.SUCCESS, "")
+    assert len(evening.reached()) == len(set(evening.reached())) == GROUPS
