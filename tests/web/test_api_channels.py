@@ -123,6 +123,12 @@ class TestListing:
 
 
 class TestOne:
+    async def test_a_number_that_nobody_holds_is_not_there(self, client: httpx.AsyncClient) -> None:
+        """However long it is; a channel's own number may be written as Telegram's bots write it."""
+        for written in ("9" * 19, "9" * 5_000, "-9", "007", "\u0667"):
+            assert "no channel" in refused(await client.get(f"/api/channels/{written}"), 404)
+        assert (await client.get("/api/channels/-1007")).json()["channel"] == 7
+
     async def test_it_is_told_as_the_command_does(self, client: httpx.AsyncClient, database: Database) -> None:
         """Memory, coverage with its gaps, topics."""
         await database.pool.execute(

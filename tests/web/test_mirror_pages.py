@@ -77,7 +77,14 @@ class TestChannels:
             told = {"channel": kept.number, "topic": None, "messages": 12, "archives": 1}
             await feed.record(connection, "channel.read", kept.title, told)
         text = (await client.get(f"/channels/{kept.key}")).text
-        for shown in ("3 to 4", "Five", "12 messages, 1 archives by a cycle", "1,086", "3 unchanged", "Reconcile"):
+        for shown in (
+            "3 to 4",
+            "Five",
+            "12 messages, 1 archive</strong> by a cycle",
+            "1,086",
+            "3 unchanged",
+            "Reconcile",
+        ):
             assert shown in text
 
     async def test_buttons_do_what_they_say(self, client: httpx.AsyncClient, database: Database, kept: Kept) -> None:

@@ -133,7 +133,7 @@ async def page(connection: Connection, wanted: Wanted, *, after: Place | None = 
 def _where(wanted: Wanted, after: Place | None, by: _By) -> tuple[str, list[Any]]:
     """The conditions that were asked for. A number finds its channel, and a title what it has anywhere in it."""
     text = wanted.text.strip().lower()
-    number = int(text) if text.isascii() and text.isdecimal() and int(text) < 2**63 else None
+    number = channels.number_in(text)
     past = "<" if wanted.descending else ">"
     given: list[tuple[str, tuple[Any, ...]]] = []
     if number is not None:

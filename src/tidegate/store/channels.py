@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
@@ -142,8 +143,7 @@ async def claim_readers(connection: Connection, account: AccountId) -> None:
 
 async def find(connection: Connection, named: str) -> Kept:
     """The channel of that number or title, or a sentence that names the candidates."""
-    written = named.removeprefix("-100") if named.startswith("-100") else named
-    number = int(written) if written.isascii() and written.isdecimal() and int(written) < 2**63 else None
+    number = number_in(named.removeprefix("-100") if named.startswith("-100") else named)
     rows = await connection.fetch(f"{_KEPT} WHERE c.number = $1 OR c.title = $2 ORDER BY c.id", number, named)
     if len(rows) == 1:
         return _kept(rows[0])
@@ -151,6 +151,13 @@ async def find(connection: Connection, named: str) -> Kept:
         numbers = ", ".join(str(row["number"]) for row in rows)
         raise BadInput(f'Several channels are called "{named}"; give the number of one: {numbers}.')
     raise BadInput(f'There is no channel "{named}". See them with: tidegate channel list; new ones: channel sync.')
+
+
+def number_in(written: str) -> int | None:
+    """The number that somebody wrote; None when it is none, or none that the database could hold."""
+    if re.fullmatch(r"-?(0|[1-9]\d{0,18})", written, re.ASCII) is None or not -(2**63) <= int(written) < 2**63:
+        return None
+    return int(written)
 
 
 async def listing(connection: Connection, account: AccountId | None = None) -> list[Kept]:

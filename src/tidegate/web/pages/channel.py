@@ -102,9 +102,10 @@ async def enable(request: Request, database: InDatabase, key: Key, form: Annotat
 def _numbers(written: str) -> list[int]:
     """Topics as people list them: 5, 7 9."""
     found = written.replace(",", " ").split()
-    if not all(one.isascii() and one.isdecimal() and 0 < int(one) <= BIGGEST for one in found):
+    numbers = [channels.number_in(one) for one in found]
+    if not all(number is not None and number > 0 for number in numbers):
         raise BadInput("Topics are given by their numbers, such as 5, 7, 9.")
-    return [int(one) for one in found]
+    return [number for number in numbers if number is not None]
 
 
 @pages.post("/disable")
@@ -140,9 +141,10 @@ async def backfill(
 def _depth(written: str) -> Depth:
     if written in ("", "all"):
         return Depth(everything=written == "all")
-    if not (written.isascii() and written.isdecimal() and 0 < int(written) <= BIGGEST):
+    number = channels.number_in(written)
+    if number is None or number < 1:
         raise BadInput('How deep is a whole number of messages, or "all".')
-    return Depth(target=int(written))
+    return Depth(target=number)
 
 
 @pages.post("/reconcile")
