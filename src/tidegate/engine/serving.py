@@ -170,7 +170,7 @@ class Serving:
     async def _note_next_action(self, problem: SignedOut | Banned) -> None:
         """Store what the platform said, unless the lane already did; the account keeps still until somebody acts."""
         async with self._means.database.transaction() as connection:
-            await accounts.fence(connection, self.claim())
+            await accounts.fence(connection, self.claim(), to_change=True)
             await accounts.note_stop(connection, self.account.id, problem)
         state = problem.leaves.value
         log.warning("account.needs_a_person", account=self.account.name, state=state, problem=str(problem))

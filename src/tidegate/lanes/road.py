@@ -193,7 +193,7 @@ class Road:
         self._alarm.ring()
 
         async def keep(connection: Connection, claim: Claim) -> None:
-            await accounts.fence(connection, claim)
+            await accounts.fence(connection, claim, to_change=True)
             await accounts.note_stop(connection, self.account.id, stop)
 
         await self._store(keep)

@@ -98,8 +98,7 @@ async def _end(hand: Hand, sets: SetHabits, memory: Memory, report: Report, mark
     lane = hand.lane
     await lane.write_ledger()
     async with hand.database.transaction() as connection:
-        claim = lane.claim()
-        await accounts.fence(connection, claim)
+        await accounts.fence(connection, lane.claim(), to_change=report.whole)
         now = await connection.fetchval("SELECT clock_now()")
         await archives.settle(connection, {place.key for place in memory.places}, now, sets)
         if report.whole or memory.places:  # else a hint of a channel that is not mirrored here

@@ -67,7 +67,7 @@ async def run_guild_cycle(
         return report  # a hint of a channel of which nothing is missing
     await lane.write_ledger()
     async with database.transaction() as connection:
-        await accounts.fence(connection, lane.claim())
+        await accounts.fence(connection, lane.claim(), to_change=report.whole)
         await keep_report(connection, lane, report, now, since=marked)
     return report
 

@@ -132,10 +132,15 @@ async def remove(connection: Connection, account: AccountId, name: str) -> None:
 # Owners
 
 
-async def fence(connection: Connection, claim: Claim) -> None:
-    """Refuse to go on when somebody else has the account; held until the transaction ends (law 8)."""
+async def fence(connection: Connection, claim: Claim, *, to_change: bool = False) -> None:
+    """Refuse to go on when somebody else has the account; held until the transaction ends (law 8).
+
+    Whoever is about to change the account's own row says so, and gets it for itself at once: two that share it and
+    then both want more would wait for each other.
+    """
+    lock = "NO KEY UPDATE" if to_change else "SHARE"
     ours = await connection.fetchval(
-        "SELECT true FROM accounts WHERE id = $1 AND epoch = $2 FOR SHARE", claim.account, claim.epoch
+        f"SELECT true FROM accounts WHERE id = $1 AND epoch = $2 FOR {lock}", claim.account, claim.epoch
     )
     if not ours:
         raise NotOurs(f"Account {claim.account} was taken over; this worker's write in epoch {claim.epoch} is refused.")
