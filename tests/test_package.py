@@ -48,6 +48,15 @@ def test_the_wheel_holds_the_schema_and_the_types(wheel: Path) -> None:
     assert "tidegate/store/schema/env.py" in names
 
 
+def test_the_wheel_holds_the_pages(wheel: Path) -> None:
+    """Templates, style, script and htmx with its licence: the pages need nothing that is not inside."""
+    held = set(zipfile.ZipFile(wheel).namelist())
+    web = ROOT / "src" / "tidegate" / "web"
+    shown = [path for folder in ("templates", "static") for path in (web / folder).rglob("*") if path.is_file()]
+    assert len(shown) > 20
+    assert [path.name for path in shown if f"tidegate/web/{path.relative_to(web)}" not in held] == []
+
+
 def test_the_wheel_holds_nothing_else(wheel: Path) -> None:
     """No tests, no caches, no folder of this machine."""
     holds = zipfile.ZipFile(wheel)

@@ -6,6 +6,7 @@ import json
 import re
 import signal
 import subprocess
+import urllib.request
 from pathlib import Path
 
 from tests.cli.program import TIDEGATE, environment, program, tidegate
@@ -28,7 +29,7 @@ def test_the_tour_holds_every_promise(test_folder: Path) -> None:
 
 
 def test_the_living_demo_can_be_tried_and_ends(test_folder: Path) -> None:
-    """What it prints works from another terminal: archives found, a reminder on its way; Ctrl-C ends all."""
+    """What it prints works: the link signs in, archives are found, a reminder is on its way; Ctrl-C ends all."""
     home = make_home(test_folder / "living")
     demo = subprocess.Popen(
         [TIDEGATE, "demo"], cwd=home, env=environment(home, TMPDIR=str(home)), stdout=subprocess.PIPE,
@@ -44,6 +45,9 @@ def test_the_living_demo_can_be_tried_and_ends(test_folder: Path) -> None:
         found = re.search(r"DATABASE_URL='([^']+)'", said)
         assert found is not None, said
         url = found.group(1)
+        link = demo.stderr.readline().split()[-1]
+        with urllib.request.urlopen(link, timeout=60) as page:
+            assert "Choose a password" in page.read().decode()
         cycle = tidegate("cycle", "ada", "--json", home=home, DATABASE_URL=url)
         assert cycle.returncode == 0, cycle.stderr
         listed = json.loads(

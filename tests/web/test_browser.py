@@ -12,7 +12,7 @@ from playwright.async_api import expect
 from tests.web.browsing import Watched, browsing, needs_browser
 from tests.web.test_pages import HOSTILE
 from tests.web.visiting import visiting
-from tidegate.store import accounts, sign_ins
+from tidegate.store import accounts, sign_ins, tokens
 from tidegate.store.database import Database
 from tidegate.web.rendering import NAVIGATION
 from tidegate.words import Platform, Standing
@@ -74,10 +74,14 @@ async def test_a_change_says_what_it_did_and_a_refusal_why(database: Database) -
         await watched.page.get_by_role("button", name="Pause").click()
         await expect(watched.page.locator("#said")).to_contain_text('"shop" is paused')
         await expect(watched.page.get_by_role("button", name="Resume")).to_be_visible()
-        await database.pool.execute("UPDATE accounts SET state = 'signed_out'")
-        await watched.page.get_by_role("button", name="Resume").click()
-        await expect(watched.page.locator("#trouble")).to_contain_text('"shop" is signed out')
-        assert [one for one in watched.wrong if "409" not in one] == []
+        async with database.transaction() as connection:
+            await tokens.add(connection, "bot", [tokens.TokenScope.READ], None)
+        await watched.go("/settings")
+        await database.pool.execute("DELETE FROM tokens")  # behind the page's back
+        watched.page.on("dialog", lambda dialog: dialog.accept())
+        await watched.page.get_by_role("button", name="Revoke").click()
+        await expect(watched.page.locator("#trouble")).to_contain_text('There is no token "bot"')
+        assert [one for one in watched.wrong if "400" not in one] == []
 
 
 async def test_it_can_be_used_with_the_keyboard_alone(database: Database) -> None:

@@ -92,7 +92,7 @@ class TestChannels:
         at = f"/channels/{kept.key}"
         await see(database, kept, {9: "There"})
         said = await post(client, f"{at}/enable", full="true", destination="There")
-        assert "The next cycle mirrors" in said.headers["hx-trigger"]
+        assert "The next cycle mirrors" in said.headers["tidegate-said"]
         for path, form in (
             ("cycle", {}),
             ("backfill", {"target": "all"}),
@@ -100,11 +100,11 @@ class TestChannels:
             ("reconcile", {}),
         ):
             answer = await post(client, f"{at}/{path}", **form)
-            assert (answer.status_code, "is asked for" in answer.headers["hx-trigger"]) == (204, True)
+            assert (answer.status_code, "is asked for" in answer.headers["tidegate-said"]) == (204, True)
         rows = await database.pool.fetch("SELECT kind, args FROM commands ORDER BY id")
         assert [row["kind"] for row in rows] == ["cycle", "backfill", "backfill", "reconcile"]
         assert [row["args"]["everything"] for row in rows if row["kind"] == "backfill"] == [True, False]
-        assert "no longer mirrored" in (await post(client, f"{at}/disable")).headers["hx-trigger"]
+        assert "no longer mirrored" in (await post(client, f"{at}/disable")).headers["tidegate-said"]
         assert "It is not mirrored" in (await client.get(at)).text
 
     @pytest.mark.parametrize(
@@ -158,9 +158,9 @@ class TestArchives:
         page = (await client.get(f"/archives/{failed}")).text
         for shown in ("The line broke.", "by hand only", "Retry"):
             assert shown in page
-        assert "tried again" in (await post(client, f"/archives/{failed}/retry")).headers["hx-trigger"]
+        assert "tried again" in (await post(client, f"/archives/{failed}/retry")).headers["tidegate-said"]
         assert await database.pool.fetchval("SELECT state FROM archives WHERE id = $1", failed) == "failed"
-        assert "1 are tried again" in (await post(client, "/archives/retry")).headers["hx-trigger"]
+        assert "1 are tried again" in (await post(client, "/archives/retry")).headers["tidegate-said"]
         assert (await post(client, f"/archives/{whole}/retry")).status_code == 409
 
     async def test_only_those_of_a_channel_or_a_state(

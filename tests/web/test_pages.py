@@ -159,7 +159,7 @@ class TestSettings:
         async with database.connection() as connection:
             assert await tokens.find(connection, secret)
         gone = await client.post("/settings/tokens/revoke", data={"name": "bot"}, headers=htmx(token))
-        assert (gone.status_code, "is revoked" in gone.headers["hx-trigger"]) == (204, True)
+        assert (gone.status_code, "is revoked" in gone.headers["tidegate-said"]) == (204, True)
         assert "There is no token yet" in (await client.get("/settings/tokens", headers=htmx(token))).text
         none = await client.post("/settings/tokens", data={"name": "bot"}, headers=htmx(token))
         assert (none.status_code, none.json()["detail"]) == (

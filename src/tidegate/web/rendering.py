@@ -31,6 +31,9 @@ NAVIGATION = (
 )
 """The pages in the order of the menu; each exists."""
 
+SAID = "Tidegate-Said"
+"""The header of the sentence that the page's script says; htmx's own would be lost with a part that loads anew."""
+
 THEME_COOKIE = "tidegate_theme"
 THEMES = ("auto", "light", "dark")
 _BRIEF = 120
@@ -57,8 +60,7 @@ def page(request: Request, template: str, *, status: int = HTTPStatus.OK, **valu
 def changed(request: Request, sentence: str, *, back: str) -> Response:
     """The answer to a change: htmx says *sentence* and loads what shows it anew; without script, *back* does."""
     if is_htmx(request):
-        told = json.dumps({"said": {"sentence": sentence}, "changed": {}})
-        return Response(status_code=HTTPStatus.NO_CONTENT, headers={"HX-Trigger": told})
+        return Response(status_code=HTTPStatus.NO_CONTENT, headers={SAID: json.dumps(sentence)})
     return go_to(request, back)
 
 

@@ -113,12 +113,19 @@ htmx.onLoad((root) => {
   offerNotifications(root);
   offerCopies(root);
 });
-document.body.addEventListener("said", (event) => {
-  tellTrouble("");
-  say(event.detail.sentence);
+// Heard at the request itself: events of an element are lost when its part of the page was loaded anew meanwhile.
+document.body.addEventListener("htmx:beforeRequest", (event) => {
+  const request = event.detail.xhr;
+  request.addEventListener("load", () => {
+    if (request.status >= 400) return tellTrouble(reason(request));
+    const said = request.getResponseHeader("Tidegate-Said");
+    if (!said) return;
+    tellTrouble("");
+    say(JSON.parse(said));
+    document.body.dispatchEvent(new CustomEvent("changed"));
+  });
+  request.addEventListener("error", () => tellTrouble("Tidegate does not answer. Is it running?"));
 });
-document.body.addEventListener("htmx:responseError", (event) => tellTrouble(reason(event.detail.xhr)));
-document.body.addEventListener("htmx:sendError", () => tellTrouble("Tidegate does not answer. Is it running?"));
 document.addEventListener("visibilitychange", spread);
 if (document.body.dataset.events) hear(document.body.dataset.events);
 
