@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from tidegate.app import House, allowance_of, key_ring
 from tidegate.clock import SystemClock
+from tidegate.errors import BadInput
 from tidegate.openings import Person, sign_in
 from tidegate.port import Me
 from tidegate.store import accounts, commands, pace, secrets
@@ -45,6 +46,26 @@ async def join(house: House, new: Account, person: Person) -> Me:
     return me
 
 
+async def rejoin(house: House, account: Account, person: Person) -> Me:
+    """Sign an account in again that its platform signed out; its channels, reminders, runs and pace stay.
+
+    Returns who it is on its platform.
+    """
+    if account.state is not AccountState.SIGNED_OUT:
+        raise BadInput(f'"{account.name}" is {account.state.value}, not signed out; there is nothing to sign in again.')
+    signed_in = SignedIn()
+    me = await sign_in(house, account, signed_in, signed_in.calls.append, person)
+    ring = await key_ring(house)
+    async with house.database.transaction() as connection:
+        for name, secret in signed_in.secrets.items():
+            await secrets.keep(connection, ring, account.id, name, secret)
+        await accounts.change_state(connection, account.id, AccountState.ACTIVE, expected=[AccountState.SIGNED_OUT])
+        await commands.ask(connection, account.id, "look_again", {})
+        await commands.wake(connection)
+    await _count(house, account.id, signed_in)
+    return me
+
+
 async def _store(house: House, new: Account, signed_in: SignedIn) -> None:
     """The account and its sign-in, in one transaction: no worker sees the one without the other."""
     ring = await key_ring(house) if signed_in.secrets else None
@@ -55,6 +76,11 @@ async def _store(house: House, new: Account, signed_in: SignedIn) -> None:
             assert ring is not None
             await secrets.keep(connection, ring, number, name, secret)
         await commands.wake(connection)
+    await _count(house, number, signed_in)
+
+
+async def _count(house: House, number: AccountId, signed_in: SignedIn) -> None:
+    """Put what signing in cost on the ledger."""
     ledger = Ledger(house.database, SystemClock())
     for method in signed_in.calls:
         ledger.note(number, CallKind.CONNECT, method, Outcome.OK)

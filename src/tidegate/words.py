@@ -48,7 +48,7 @@ class AccountState(StrEnum):
 _NEXT_ACTIONS = {
     AccountState.ACTIVE: "",
     AccountState.PAUSED: "resume it with: tidegate account resume NAME",
-    AccountState.SIGNED_OUT: "sign it in again: tidegate account remove NAME, then tidegate account add",
+    AccountState.SIGNED_OUT: "sign it in again: tidegate account sign-in NAME",
     AccountState.BANNED: "wait for the ban to end, find out why it came, then: tidegate account resume NAME",
 }
 

@@ -71,11 +71,17 @@ def tell(url: str, **body: Any) -> Any:
 
 async def add_whatsapp(home: Path, control: str, *options: str) -> str:
     """Add the account "shop" while its phone scans what is shown; what the command said."""
-    command = ("account", "add", "whatsapp", "shop", "--loopback", control, *options)
+    return await link_shop(home, control, "account", "add", "whatsapp", "shop", "--loopback", control, *options)
+
+
+async def link_shop(home: Path, control: str, *command: str) -> str:
+    """Run a command that links a phone; what it said."""
     adding = await asyncio.create_subprocess_exec(
         TIDEGATE, *command, cwd=home, env=environment(home), stdin=DEVNULL, stdout=PIPE, stderr=PIPE
     )
-    await until(lambda: tell(f"{control}/whatsapp/pair", phone="Shop") is not None)
+    shown = "code" if "--phone" in command else "qr"
+    await until(lambda: any(one[shown] for one in ask(f"{control}/whatsapp/pairings")))
+    tell(f"{control}/whatsapp/pair", phone="Shop")
     async with asyncio.timeout(PATIENCE):
         _, said = await adding.communicate()
     assert adding.returncode == 0, said.decode()

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.cli.program import tidegate
-from tests.cli.test_account import add_whatsapp, ask, control, tell
+from tests.cli.test_account import add_whatsapp, ask, control, link_shop, tell
 
 __all__ = ["control"]
 
@@ -58,3 +58,24 @@ async def test_a_code_for_typing(home: Path, control: str) -> None:
     assert "Type this code into the phone" in said
     assert "QR code" not in said
     assert tell(f"{control}/whatsapp/pair") is None, "no device waits any more"
+
+
+async def test_signed_out_by_the_phone_and_in_again(home: Path, control: str) -> None:
+    """D-37: the account waits for its person, who links it once more; its groups are still its own."""
+    await add_whatsapp(home, control)
+    assert (await asyncio.to_thread(tidegate, "channel", "sync", "shop", home=home)).returncode == 0
+    before = asked(home, "account", "list")
+    early = await asyncio.to_thread(tidegate, "account", "sign-in", "shop", home=home)
+    assert (early.returncode, "not signed out" in early.stderr) == (2, True)
+
+    tell(f"{control}/whatsapp/change", account="+6281200000001", signed_out=True)
+    assert (await asyncio.to_thread(tidegate, "channel", "sync", "shop", home=home)).returncode == 1
+    (row,) = asked(home, "account", "list")
+    assert row["state"] == "signed_out"
+    assert row["next_action"] == "sign it in again: tidegate account sign-in shop"
+
+    said = await link_shop(home, control, "account", "sign-in", "shop")
+    assert 'Account "shop" is signed in again, as +6281200000001.' in said
+    assert asked(home, "account", "list") == before
+    assert (await asyncio.to_thread(tidegate, "channel", "sync", "shop", home=home)).returncode == 0
+    assert len(asked(home, "channel", "list")) == 14

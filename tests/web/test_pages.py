@@ -108,20 +108,23 @@ class TestOverview:
 
 
 class TestAccounts:
-    async def test_only_one_that_is_signed_out_is_removed_here(
+    async def test_only_one_that_is_signed_out_is_signed_in_again(
         self, client: httpx.AsyncClient, database: Database
     ) -> None:
-        """One that still is signed in would leave its session behind at the platform; the sentence says how instead."""
+        """The page offers it where it is wanted; asked for another account it is refused with a sentence."""
         token = client.headers["x-for-tests"]
         async with database.transaction() as connection:
-            number = await accounts.add(connection, "shop", Platform.WHATSAPP, Standing.NEW, loopback="x")
-        refused = await client.post("/accounts/remove", data={"name": "shop"}, headers=htmx(token))
-        assert (refused.status_code, "still signed in" in refused.json()["detail"]) == (400, True)
+            number = await accounts.add(
+                connection, "bot", Platform.DISCORD, Standing.NEW, loopback="http://127.0.0.1:9"
+            )
+        assert "Sign in again" not in (await client.get("/accounts")).text
+        refused = await client.post("/accounts/sign-in", data={"name": "bot"}, headers=htmx(token))
+        assert (refused.status_code, "not signed out" in refused.json()["detail"]) == (400, True)
         async with database.transaction() as connection:
             await accounts.change_state(connection, number, AccountState.SIGNED_OUT, expected=[AccountState.ACTIVE])
-        assert "add it again" in (await client.get("/accounts")).text
-        assert (await client.post("/accounts/remove", data={"name": "shop"}, headers=htmx(token))).status_code == 204
-        assert await database.pool.fetchval("SELECT count(*) FROM accounts") == 0
+        assert "Sign in again" in (await client.get("/accounts")).text
+        begun = await client.post("/accounts/sign-in", data={"name": "bot"}, headers=htmx(token))
+        assert "Bot token" in (await client.get(begun.headers["hx-redirect"])).text
 
     async def test_a_name_that_is_taken_is_refused_before_any_question(
         self, client: httpx.AsyncClient, database: Database

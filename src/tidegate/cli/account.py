@@ -73,6 +73,28 @@ async def _add(
     shell.say(f'Added {platform.value} account "{name}". A worker serves it: tidegate worker, or tidegate serve.')
 
 
+@app.command("sign-in")
+def sign_in(
+    name: Name,
+    phone: Annotated[
+        str | None, typer.Option(metavar="NUMBER", help="WhatsApp: show a code to type into this phone, not a QR code.")
+    ] = None,
+) -> None:
+    """Sign an account in again that its platform signed out. Its channels, reminders and runs stay as they are."""
+    shell.run(_sign_in(name, phone))
+
+
+async def _sign_in(name: str, phone: str | None) -> None:
+    from tidegate.joining import rejoin
+    from tidegate.store import accounts
+
+    async with shell.house() as house:
+        async with house.database.connection() as connection:
+            account = (await accounts.find(connection, name)).account
+        me = await rejoin(house, account, AtTheTerminal(phone))
+    shell.say(f'Account "{name}" is signed in again, as {me.name}.')
+
+
 @app.command("list")
 def list_(*, json: Json = False) -> None:
     """List accounts: state, what to do next, who serves them, their pace."""

@@ -15,8 +15,8 @@ import structlog
 
 from tidegate.app import House
 from tidegate.errors import BadInput, TidegateError
-from tidegate.joining import join
-from tidegate.words import Account
+from tidegate.joining import join, rejoin
+from tidegate.words import Account, AccountState
 
 LASTS = 600.0
 """Seconds that a person has from the first question to the last answer."""
@@ -175,7 +175,8 @@ async def _talk(conversation: Conversation, house: House) -> None:
     account = conversation.account
     try:
         async with asyncio.timeout(LASTS):
-            me = await join(house, account, conversation)
+            signing_in = join if account.state is AccountState.ACTIVE else rejoin
+            me = await signing_in(house, account, conversation)
     except TimeoutError:
         conversation.end(Outcome("That took too long, and nothing was stored. Begin again.", joined=False))
     except TidegateError as problem:

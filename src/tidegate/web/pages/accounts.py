@@ -14,12 +14,12 @@ from tidegate import steering
 from tidegate.app import House
 from tidegate.errors import BadInput
 from tidegate.joining import new_account
-from tidegate.store import account_list, accounts, commands
+from tidegate.store import account_list, accounts
 from tidegate.store.account_list import AT_A_TIME
 from tidegate.web.api.access import AsSet, InDatabase
 from tidegate.web.conversations import Conversation, Conversations
 from tidegate.web.rendering import changed, go_to, page
-from tidegate.words import AccountState, Platform, Standing
+from tidegate.words import Account, AccountState, Platform, Standing
 
 pages = APIRouter()
 
@@ -75,18 +75,6 @@ async def sync(request: Request, database: InDatabase, name: Named) -> Response:
     )
 
 
-@pages.post("/accounts/remove")
-async def remove(request: Request, database: InDatabase, name: Named) -> Response:
-    """Forget an account that is signed out, so that it can be added again. What was mirrored stays."""
-    async with database.transaction() as connection:
-        found = (await accounts.find(connection, name)).account
-        if found.state is not AccountState.SIGNED_OUT:
-            raise BadInput(f'"{name}" is still signed in. To sign it out and forget it: tidegate account remove NAME.')
-        await accounts.remove(connection, found.id, found.name)
-        await commands.wake(connection)
-    return changed(request, f'"{name}" is forgotten. Add it again to sign it in.', back="/accounts")
-
-
 # Signing one in
 
 
@@ -104,9 +92,23 @@ async def add(request: Request, database: InDatabase, loaded: AsSet, new: Annota
     """Begin to sign an account in; the questions of its platform follow on a page of their own."""
     async with database.connection() as connection:
         await accounts.require_free(connection, new.name)
-    talks = _conversations(request)
     account = new_account(new.name, new.platform, new.standing, new.loopback.strip() or None)
-    conversation = talks.begin(House(loaded.settings, database), account)
+    return await _begin(request, House(loaded.settings, database), account)
+
+
+@pages.post("/accounts/sign-in")
+async def sign_in_again(request: Request, database: InDatabase, loaded: AsSet, name: Named) -> Response:
+    """Begin to sign an account in again that its platform signed out; all that belongs to it stays."""
+    async with database.connection() as connection:
+        account = (await accounts.find(connection, name)).account
+    if account.state is not AccountState.SIGNED_OUT:
+        raise BadInput(f'"{name}" is not signed out. Load the page again.')
+    return await _begin(request, House(loaded.settings, database), account)
+
+
+async def _begin(request: Request, house: House, account: Account) -> Response:
+    talks = _conversations(request)
+    conversation = talks.begin(house, account)
     await talks.find(conversation).moved_on()
     return go_to(request, f"/accounts/adding/{quote(conversation)}")
 
