@@ -48,9 +48,10 @@ async def watched(home: Path, control: str) -> AsyncIterator[Watched]:
             yield opened
 
 
-async def begin_adding(watched: Watched, control: str, platform: str, name: str) -> None:
+async def begin_adding(watched: Watched, control: str, platform: str, name: str, *, phone: str = "") -> None:
     await watched.go("/accounts")
-    await watched.page.get_by_label(platform).check()
+    await watched.page.get_by_role("radio", name=platform).check()
+    await watched.page.get_by_role("textbox", name="Phone number").fill(phone)
     await watched.page.get_by_label("What you call it").fill(name)
     await watched.page.get_by_label("Loopback platform").fill(control)
     await watched.page.get_by_role("button", name="Sign it in").click()
@@ -102,12 +103,38 @@ async def test_accounts_are_signed_in_on_the_page(watched: Watched, control: str
     assert await watched.problems() == []
 
 
-async def test_a_whatsapp_account_is_linked_by_the_code_on_the_page(watched: Watched, control: str) -> None:
+async def test_a_whatsapp_account_is_linked_by_the_picture_on_the_page(watched: Watched, control: str) -> None:
     """The code is a picture that a phone can scan; once it has, the account is there."""
     await begin_adding(watched, control, "WhatsApp", "shop")
     await expect(watched.page.get_by_role("img", name="QR code")).to_be_visible(timeout=SOON)
     assert tell(f"{control}/whatsapp/pair", phone="Shop") is not None
     await expect(watched.page.get_by_text('"shop" is signed in as +6281200000001')).to_be_visible(timeout=SOON)
+
+
+async def type_shown_code(watched: Watched, control: str) -> None:
+    """Do what the page says: type its code, and no other, into the phone of that number."""
+    shown = watched.page.locator(".to-type")
+    await expect(shown).to_have_text(re.compile(r"^\w{4}-\w{4}$"), timeout=SOON)
+    await expect(watched.page.get_by_role("img", name="QR code")).to_have_count(0)
+    assert await watched.problems() == []
+    assert tell(f"{control}/whatsapp/pair", code=await shown.inner_text()) is not None
+    await expect(watched.page.get_by_text('"shop" is signed in as +6281200000001')).to_be_visible(timeout=SOON)
+
+
+async def test_a_whatsapp_account_is_linked_by_a_code_that_is_typed(watched: Watched, control: str) -> None:
+    """With a phone number the page shows a code in place of the picture, at first and when it was signed out."""
+    page = watched.page
+    await begin_adding(watched, control, "WhatsApp", "shop", phone="+62 812 0000 0001")
+    await type_shown_code(watched, control)
+    await page.get_by_role("link", name="To the accounts").click()
+    await expect(page.get_by_role("row").filter(has_text="shop")).not_to_contain_text("nobody", timeout=SOON)
+
+    tell(f"{control}/whatsapp/change", account="+6281200000001", signed_out=True)
+    await page.get_by_role("link", name="Type a code instead").click(timeout=SOON)
+    await page.get_by_label("Phone number").fill("+62 812 0000 0001")
+    assert await watched.problems() == []
+    await page.get_by_role("button", name="Show the code").click()
+    await type_shown_code(watched, control)
 
 
 NOTIFIED = """

@@ -126,6 +126,30 @@ class TestAccounts:
         begun = await client.post("/accounts/sign-in", data={"name": "bot"}, headers=htmx(token))
         assert "Bot token" in (await client.get(begun.headers["hx-redirect"])).text
 
+    async def test_a_code_to_type_is_for_whatsapp_and_its_numbers(
+        self, client: httpx.AsyncClient, database: Database
+    ) -> None:
+        """A number for another platform is refused, and so is one that WhatsApp cannot take, before it is asked."""
+        token = client.headers["x-for-tests"]
+        wanted = {"name": "shop", "loopback": "http://127.0.0.1:9", "phone": " 0812 3456 ", "change_token": token}
+        refused = await client.post("/accounts/add", data={**wanted, "platform": "telegram"})
+        assert (refused.status_code, "type into a phone is WhatsApp" in refused.text) == (400, True)
+        begun = await client.post("/accounts/add", data={**wanted, "platform": "whatsapp"}, headers=htmx(token))
+        assert "with its country code" in (await client.get(begun.headers["hx-redirect"])).text
+
+    async def test_a_phone_is_asked_for_where_a_whatsapp_account_is_signed_out(
+        self, client: httpx.AsyncClient, database: Database
+    ) -> None:
+        """Its row leads to a page that asks; for an account that is signed in, that page is a sentence."""
+        async with database.transaction() as connection:
+            number = await accounts.add(connection, "my shop", Platform.WHATSAPP, Standing.NEW, loopback="x")
+        early = await client.get("/accounts/sign-in", params={"name": "my shop"})
+        assert (early.status_code, "not signed out" in early.text) == (400, True)
+        async with database.transaction() as connection:
+            await accounts.change_state(connection, number, AccountState.SIGNED_OUT, expected=[AccountState.ACTIVE])
+        assert 'href="/accounts/sign-in?name=my%20shop"' in (await client.get("/accounts")).text
+        assert 'name="phone"' in (await client.get("/accounts/sign-in?name=my%20shop")).text
+
     async def test_a_name_that_is_taken_is_refused_before_any_question(
         self, client: httpx.AsyncClient, database: Database
     ) -> None:

@@ -58,13 +58,14 @@ class Outcome:
 
 
 class Conversation:
-    """One account that is being signed in (``openings.Person``).
+    """One account that is being signed in (``openings.Person``); *by_phone* is the phone a WhatsApp code is typed into.
 
     While there is neither a question nor an outcome, the platform is at work, or waits for what is *shown* to be done.
     """
 
-    def __init__(self, account: Account) -> None:
+    def __init__(self, account: Account, by_phone: str | None = None) -> None:
         self.account = account
+        self._by_phone = by_phone
         self.question: Question | None = None
         self.shown: Shown | None = None
         self.outcome: Outcome | None = None
@@ -87,7 +88,7 @@ class Conversation:
         return await self._ask(Question("Password", about, hidden=True, again=again))
 
     async def linked_by(self) -> str | None:
-        return None
+        return self._by_phone
 
     async def show_qr(self, text: str) -> None:
         picture = segno.make_qr(text).svg_inline(scale=5, border=4, light="#fff")
@@ -134,12 +135,12 @@ class Conversations:
         self._open: dict[str, Conversation] = {}
         self._tasks: set[asyncio.Task[None]] = set()
 
-    def begin(self, house: House, account: Account) -> str:
-        """Start signing *account* in; returns the name of the conversation."""
+    def begin(self, house: House, account: Account, by_phone: str | None = None) -> str:
+        """Start signing *account* in, with *by_phone* by a code to type there; returns the conversation's name."""
         if len(self._open) >= _AT_ONCE:
             raise BadInput("Too many accounts are being added at once. Finish one of them first.")
         name = secrets.token_urlsafe(16)
-        self._open[name] = Conversation(account)
+        self._open[name] = Conversation(account, by_phone)
         task = asyncio.create_task(self._hold(name, house))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)

@@ -16,6 +16,7 @@ from tidegate.errors import BadInput
 from tidegate.joining import new_account
 from tidegate.store import account_list, accounts
 from tidegate.store.account_list import AT_A_TIME
+from tidegate.store.database import Database
 from tidegate.web.api.access import AsSet, InDatabase
 from tidegate.web.conversations import Conversation, Conversations
 from tidegate.web.rendering import changed, go_to, page
@@ -24,6 +25,7 @@ from tidegate.words import Account, AccountState, Platform, Standing
 pages = APIRouter()
 
 Named = Annotated[str, Form()]
+Phone = Annotated[str, Form(max_length=50)]
 
 
 @pages.get("/accounts")
@@ -85,6 +87,7 @@ class NewAccount(BaseModel):
     platform: Platform
     standing: Standing = Standing.NORMAL
     loopback: str = Field("", max_length=200)
+    phone: str = Field("", max_length=50)
 
 
 @pages.post("/accounts/add")
@@ -93,22 +96,38 @@ async def add(request: Request, database: InDatabase, loaded: AsSet, new: Annota
     async with database.connection() as connection:
         await accounts.require_free(connection, new.name)
     account = new_account(new.name, new.platform, new.standing, new.loopback.strip() or None)
-    return await _begin(request, House(loaded.settings, database), account)
+    return await _begin(request, House(loaded.settings, database), account, new.phone)
+
+
+@pages.get("/accounts/sign-in")
+async def ask_phone(request: Request, database: InDatabase, name: str) -> Response:
+    """Ask for the phone that a code is typed into: a page of its own, because the list loads itself anew."""
+    return page(request, "account_again.html", account=await _signed_out(database, name))
 
 
 @pages.post("/accounts/sign-in")
-async def sign_in_again(request: Request, database: InDatabase, loaded: AsSet, name: Named) -> Response:
+async def sign_in_again(
+    request: Request, database: InDatabase, loaded: AsSet, name: Named, phone: Phone = ""
+) -> Response:
     """Begin to sign an account in again that its platform signed out; all that belongs to it stays."""
+    account = await _signed_out(database, name)
+    return await _begin(request, House(loaded.settings, database), account, phone)
+
+
+async def _signed_out(database: Database, name: str) -> Account:
     async with database.connection() as connection:
         account = (await accounts.find(connection, name)).account
     if account.state is not AccountState.SIGNED_OUT:
         raise BadInput(f'"{name}" is not signed out. Load the page again.')
-    return await _begin(request, House(loaded.settings, database), account)
+    return account
 
 
-async def _begin(request: Request, house: House, account: Account) -> Response:
+async def _begin(request: Request, house: House, account: Account, phone: str) -> Response:
+    by_phone = phone.strip() or None
+    if by_phone and account.platform is not Platform.WHATSAPP:
+        raise BadInput("A code to type into a phone is WhatsApp's. Leave that phone number empty for other platforms.")
     talks = _conversations(request)
-    conversation = talks.begin(house, account)
+    conversation = talks.begin(house, account, by_phone)
     await talks.find(conversation).moved_on()
     return go_to(request, f"/accounts/adding/{quote(conversation)}")
 
