@@ -108,7 +108,7 @@ class TestListing:
     )
     async def test_a_cursor_of_nothing_is_refused(self, client: httpx.AsyncClient, cursor: str) -> None:
         """What no page gave makes no sense, whatever it decodes to."""
-        for sort in ("title", "scanned"):
+        for sort in ("title", "scanned", "reader"):
             assert "cursor" in refused(await client.get("/api/channels", params={"cursor": cursor, "sort": sort}), 400)
 
     async def test_a_narrow_token_sees_its_own(self, client: httpx.AsyncClient, database: Database, kept: Kept) -> None:

@@ -20,7 +20,10 @@ from tidegate.words import AccountId
 
 
 class Sort(StrEnum):
-    """What channels are sorted by. By *scanned* only those are listed that have been mirrored at some time."""
+    """What channels are sorted by. By *scanned* only those are listed that have been mirrored at some time.
+
+    Readers come in the order in which the accounts were added, after the channels that nobody reads.
+    """
 
     TITLE = "title"
     SCANNED = "scanned"
@@ -45,7 +48,7 @@ _SORTS = {
         "o.channel",
         "timestamptz",
     ),
-    Sort.READER: _By("channels c LEFT JOIN accounts o ON o.id = c.reader", "coalesce(o.name, '')", "c.id", "text"),
+    Sort.READER: _By("channels c", "coalesce(c.reader, 0)", "c.id", "bigint"),
 }
 
 
@@ -122,7 +125,7 @@ async def page(connection: Connection, wanted: Wanted, *, after: Place | None = 
             """,
             most + 1, *values,
         )  # fmt: skip
-    except (asyncpg.InvalidDatetimeFormatError, asyncpg.DatetimeFieldOverflowError):
+    except asyncpg.DataError:
         raise BadInput("The cursor is none of this list; give the one that the page before gave, as it is.") from None
     shown = rows[:most]
     more = len(rows) > most
