@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -17,7 +18,6 @@ from tidegate.errors import BadInput
 if TYPE_CHECKING:
     from tidegate.app import House
     from tidegate.reminders.reminder import Reminder
-    from tidegate.store.reminders import KeptReminder
 
 app = typer.Typer(help="Reminders: what to say to which groups, and when.", no_args_is_help=True)
 
@@ -83,10 +83,11 @@ def list_(*, json: Json = False) -> None:
 
 
 async def _list(*, as_json: bool) -> None:
+    from tidegate.shapes.reminders import reminder_row
     from tidegate.store import reminders
 
     async with shell.house() as house, house.database.connection() as connection:
-        rows = [_row(kept) for kept in await reminders.listing(connection)]
+        rows = [asdict(reminder_row(kept)) for kept in await reminders.listing(connection)]
     if as_json:
         shell.print_json(rows)
         return
@@ -98,23 +99,6 @@ async def _list(*, as_json: bool) -> None:
         ),
         empty="There is no reminder yet. Write one (docs/reminders.md), then: tidegate reminder add FILE",
     )
-
-
-def _row(kept: KeptReminder) -> dict[str, Any]:
-    written = kept.written
-    named = written.get("targets")
-    goes_to = "all" if named is None and written.get("list") is None else written.get("list") or len(named or ())
-    hours = f"{written['delivery_window_start_hour']:02}-{written['delivery_window_end_hour']:02} {written['timezone']}"
-    return {
-        "id": kept.id,
-        "name": kept.name,
-        "account": kept.account_name,
-        "platform": kept.platform.value,
-        "targets": goes_to,
-        "parts": len(written["parts"]),
-        "hours": hours,
-        "due_at": kept.due_at.isoformat() if kept.due_at else None,
-    }
 
 
 @app.command()
@@ -148,22 +132,18 @@ async def _estimate(name: str, *, as_json: bool) -> None:
 
 async def _tell_estimate(house: House, name: str, *, as_json: bool, done: str = "") -> None:
     """The estimate of a reminder that is kept; a reminder that cannot be planned yet says why."""
-    from tidegate.app import allowance_of
-    from tidegate.reminders.estimating import foresee
-    from tidegate.reminders.plan import make_plan
-    from tidegate.store import accounts, reminders
+    from tidegate.shapes.reminders import foreseen
+    from tidegate.store import reminders
 
     async with house.database.connection() as connection:
         kept = await reminders.find(connection, name)
-        account = (await accounts.find(connection, kept.account_name)).account
         try:
-            plan = await make_plan(connection, kept, at=kept.now)
+            told = await foreseen(connection, kept, house.settings)
         except BadInput as problem:
             if not done:
                 raise
             shell.say(f"{done} It could not be sent as it is: {problem}")
             return
-        told = await foresee(connection, plan, allowance_of(house.settings, account.platform, account.standing))
     if as_json:
         shell.print_json(told.as_json())
         return

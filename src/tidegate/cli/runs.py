@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -19,7 +20,6 @@ app = typer.Typer(help="Runs: firings of reminders, and what became of each grou
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 Number = Annotated[int, typer.Argument(metavar="ID", help="The run's number.")]
 Chosen = Annotated[int | None, typer.Argument(metavar="ID", help="The run's number.")]
-STATES = ("pending", "sending", "sent", "failed", "skipped", "unknown")
 
 
 @app.command("list")
@@ -34,14 +34,14 @@ def list_(
 
 
 async def _list(account: str | None, limit: int, *, as_json: bool) -> None:
+    from tidegate.shapes.runs import run_rows
     from tidegate.store import accounts, run_moves, runs
 
     async with shell.house() as house, house.database.connection() as connection:
         whose = None if account is None else (await accounts.find(connection, account)).account.id
         found = await runs.listing(connection, account=whose, limit=limit)
-        open_ = await runs.counts(connection, [run.id for run in found if run.counts is None])
+        rows = [asdict(row) for row in await run_rows(connection, found)]
         all_paused = await run_moves.everything_is_paused(connection)
-    rows = [{**head_of(run), "counts": _counts(run, open_.get(run.id))} for run in found]
     if all_paused:
         shell.say("Every run is paused. Go on with: tidegate runs resume --all")
     if as_json:
@@ -74,36 +74,11 @@ async def _show(number: int, *, as_json: bool) -> None:
 
 async def print_run(connection: Connection, run: Run, *, as_json: bool, targets: bool = True) -> None:
     """Print one run, with all of its *targets* or as a whole."""
-    from tidegate.store import run_targets, runs
+    from tidegate.shapes.runs import run_shown
+    from tidegate.store import run_targets
 
-    counts = _counts(run, None if run.counts is not None else (await runs.counts(connection, [run.id]))[run.id])
-    parts = await run_targets.part_counts(connection, run.id)
     shown = await run_targets.of_run(connection, run.id) if targets else []
-    document = {
-        **head_of(run),
-        "counts": counts,
-        "parts": _by_name(parts),
-        "uploads": run.uploads,
-        "targets": [
-            {
-                "target": one.title,
-                "channel": one.channel,
-                "state": one.state.value,
-                "error": one.error or None,
-                "latency_ms": one.latency_ms,
-                "parts": [
-                    {
-                        "kind": part.kind,
-                        "state": part.state.value,
-                        "attempts": part.attempts,
-                        "error": part.error or None,
-                    }
-                    for part in one.parts
-                ],
-            }
-            for one in shown
-        ],
-    }
+    document = asdict(await run_shown(connection, run, shown))
     if as_json:
         shell.print_json(document)
         return
@@ -119,33 +94,6 @@ async def print_run(connection: Connection, run: Run, *, as_json: bool, targets:
             ),
             empty="",
         )  # fmt: skip
-
-
-def head_of(run: Run) -> dict[str, Any]:
-    """What a run is and how it stands, as scripts read it."""
-    return {
-        "id": run.id,
-        "reminder": run.name,
-        "account": run.account_name,
-        "test": run.test,
-        "state": run.state.value,
-        "paused_by": run.paused_by,
-        "status": run.status.value if run.status else None,
-        "error_summary": run.error_summary,
-        "due_at": run.due_at.isoformat() if run.due_at else None,
-        "fired_at": run.fired_at.isoformat(),
-        "opens_at": run.opening.opens.isoformat(),
-        "closes_at": run.opening.closes.isoformat(),
-        "ended_at": run.ended_at.isoformat() if run.ended_at else None,
-    }
-
-
-def _counts(run: Run, counted: Any) -> dict[str, int]:
-    return _by_name(counted if run.counts is None else run.counts)
-
-
-def _by_name(counts: Any) -> dict[str, int]:
-    return {name: counts.get(name, 0) for name in STATES}
 
 
 def _told(run: dict[str, Any]) -> list[tuple[str, object]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Annotated
 
 import typer
@@ -56,6 +57,7 @@ async def _remove(name: str) -> None:
 
 
 async def _show(name: str | None, *, as_json: bool) -> None:
+    from tidegate.shapes.reminders import target_list_row
     from tidegate.store import targets
 
     async with shell.house() as house, house.database.connection() as connection:
@@ -63,7 +65,7 @@ async def _show(name: str | None, *, as_json: bool) -> None:
             await targets.find_list(connection, name)
         found = [one for one in await targets.lists(connection) if name in (None, one.name)]
     if as_json:
-        shell.print_json([{"name": one.name, "groups": list(one.groups)} for one in found])
+        shell.print_json([asdict(target_list_row(one)) for one in found])
         return
     shell.print_table(
         ["list", "groups"],

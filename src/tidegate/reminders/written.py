@@ -32,10 +32,15 @@ from tidegate.rules.window import Window, zone_named
 LONGEST_TEXT = 4_096
 """In characters; Telegram's limit, and more than Discord's, which refuses its own."""
 
+_YEARS = range(1970, 9999)
+"""Of dates that are a moment in every zone; at the very ends of the calendar some are not."""
+
 _PICTURES = {".jpg", ".jpeg", ".png", ".webp"}
 _VIDEOS = {".mp4", ".mov", ".m4v", ".webm"}
 
-Named = Annotated[str, Field(min_length=1, max_length=200)]
+_STORABLE = r"^[^\x00]*$"  # PostgreSQL's text holds every other character
+Words = Annotated[str, Field(pattern=_STORABLE)]
+Named = Annotated[str, Field(min_length=1, max_length=200, pattern=_STORABLE)]
 Hour = Annotated[int, Field(ge=0, le=24)]
 
 
@@ -43,14 +48,18 @@ class _Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, str_strip_whitespace=False)
 
 
-class _WrittenPart(_Strict):
-    text: str | None = None
+class WrittenPart(_Strict):
+    """One message: a text, or a file with a caption."""
+
+    text: Words | None = None
     media: Named | None = None
-    caption: str | None = None
+    caption: Words | None = None
     kind: MediaKind | None = None
 
 
-class _WrittenSchedule(_Strict):
+class WrittenSchedule(_Strict):
+    """When it fires: one of cron, at and every; without any it is fired by hand."""
+
     cron: str | None = None
     at: calendar.datetime | None = None
     every: Every | None = None
@@ -58,13 +67,15 @@ class _WrittenSchedule(_Strict):
     on: str | int | None = None
 
 
-class _Written(_Strict):
+class WrittenReminder(_Strict):
+    """A reminder before it is known to make sense."""
+
     name: Named
     account: Named
     targets: tuple[Named, ...] | None = None
     list: Named | None = None
     all: bool = False
-    schedule: _WrittenSchedule | None = None
+    schedule: WrittenSchedule | None = None
     timezone: str = "UTC"
     delivery_window_start_hour: Hour = 6
     delivery_window_end_hour: Hour = 18
@@ -73,7 +84,7 @@ class _Written(_Strict):
     when_fired_late: WhenClosed = WhenClosed.STOP
     begun_target: Begun = Begun.FINISH
     when_overlapping: WhenOverlapping = WhenOverlapping.QUEUE
-    parts: tuple[_WrittenPart, ...] = Field(min_length=1)
+    parts: tuple[WrittenPart, ...] = Field(min_length=1)
 
 
 def read_reminder(text: str) -> Reminder:
@@ -84,9 +95,14 @@ def read_reminder(text: str) -> Reminder:
 def checked(document: Mapping[str, Any]) -> Reminder:
     """The reminder in a document that is taken apart already."""
     try:
-        written = _Written.model_validate(document)
+        written = WrittenReminder.model_validate(document)
     except ValidationError as problem:
         raise BadInput("\n".join(_sentence(one) for one in problem.errors())) from problem
+    return as_reminder(written)
+
+
+def as_reminder(written: WrittenReminder) -> Reminder:
+    """The reminder that is meant; ``BadInput`` with a sentence where its parts do not go together."""
     try:
         return Reminder(
             name=written.name,
@@ -133,7 +149,7 @@ def _sentence(problem: Any) -> str:
             return f"{place} cannot be {problem['input']!r}: {message[0].lower()}{message[1:]}."
 
 
-def _targets(written: _Written) -> Targets:
+def _targets(written: WrittenReminder) -> Targets:
     given = [written.targets is not None, written.list is not None, written.all]
     if sum(given) != 1:
         raise ValueError(
@@ -145,7 +161,7 @@ def _targets(written: _Written) -> Targets:
     return Targets(tuple(dict.fromkeys(written.targets or ())), written.list, written.all)
 
 
-def _part(number: int, part: _WrittenPart) -> ReminderPart:
+def _part(number: int, part: WrittenPart) -> ReminderPart:
     if (part.text is None) == (part.media is None):
         raise ValueError(f"Part {number} needs either a text or a media file.")
     if part.media is None and (part.caption is not None or part.kind is not None):
@@ -179,7 +195,7 @@ def _insist_on_placeholders(number: int, text: str) -> None:
             raise ValueError(f"Part {number} has the placeholder {{{name}}}, which nothing fills; there are: {known}.")
 
 
-def _schedule(written: _WrittenSchedule | None) -> Schedule | None:
+def _schedule(written: WrittenSchedule | None) -> Schedule | None:
     if written is None:
         return None
     if sum(given is not None for given in (written.cron, written.at, written.every)) != 1:
@@ -194,6 +210,10 @@ def _schedule(written: _WrittenSchedule | None) -> Schedule | None:
     if written.at.tzinfo is not None:
         raise ValueError(
             "The date of a schedule is read off the clock in the reminder's timezone; leave the offset out."
+        )
+    if written.at.year not in _YEARS:
+        raise ValueError(
+            f"The schedule's date lies in the year {written.at.year}; give one from {_YEARS[0]} to {_YEARS[-1]}."
         )
     return Once(written.at)
 

@@ -69,16 +69,22 @@ async def find(connection: Connection, run: RunId, *, lock: bool = False) -> Run
 
 
 async def listing(
-    connection: Connection, *, account: AccountId | None = None, ended: bool | None = None, limit: int = 50
+    connection: Connection,
+    *,
+    account: AccountId | None = None,
+    ended: bool | None = None,
+    before: int | None = None,
+    limit: int = 50,
 ) -> list[Run]:
-    """Runs, the newest first; of one account, and only those that have *ended* or not, where that is given."""
+    """Runs, newest first; of one account, only those that have *ended* or not, and *before* one, where given."""
     rows = await connection.fetch(
         f"""{_RUN}
         WHERE ($1::bigint IS NULL OR r.account = $1) AND ($2::boolean IS NULL OR (r.state = 'ended') = $2)
+          AND ($4::bigint IS NULL OR r.id < $4)
         ORDER BY r.id DESC
         LIMIT $3
         """,
-        account, ended, limit,
+        account, ended, limit, before,
     )  # fmt: skip
     return [_run(row) for row in rows]
 

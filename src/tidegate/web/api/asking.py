@@ -27,6 +27,10 @@ ChannelNamed = Annotated[
     str,
     Path(pattern=_PRINTABLE, description="The channel's number or its title; one with a slash goes by its number."),
 ]
+ReminderNamed = Annotated[
+    str,
+    Path(pattern=_PRINTABLE, description="The reminder's name or number; a name with a slash goes by its number."),
+]
 AccountNamed = Annotated[str, Path(pattern=_PRINTABLE, description="The account's name.")]
 
 Answers = dict[int | str, dict[str, Any]]

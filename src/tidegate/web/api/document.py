@@ -17,6 +17,8 @@ from tidegate.web.api.commands import commands
 from tidegate.web.api.messages import messages
 from tidegate.web.api.operations import operations
 from tidegate.web.api.reading import reading
+from tidegate.web.api.reminders import reminders
+from tidegate.web.api.runs import runs
 from tidegate.web.api.tokens import own_tokens
 
 _PROBLEM = {
@@ -33,7 +35,7 @@ _PROBLEM = {
 }
 
 api = APIRouter(prefix="/api")
-for part in (accounts, channels, commands, archives, messages, reading, operations, own_tokens):
+for part in (accounts, channels, commands, archives, messages, reading, reminders, runs, operations, own_tokens):
     api.include_router(part)
 
 

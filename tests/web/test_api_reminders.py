@@ -1,0 +1,223 @@
+"""The API about reminders and runs: written as JSON, looked at beforehand, fired, followed and steered."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.web.test_api import refused, token
+from tests.web.test_reminders import GROUPS, PNG
+from tests.web.test_web import answering
+from tidegate.reminders import saving
+from tidegate.reminders.files import as_read
+from tidegate.reminders.written import checked
+from tidegate.store import targets
+from tidegate.store.database import Database
+from tidegate.store.tokens import TokenScope
+from tidegate.web import make_app
+from tidegate.words import AccountId
+
+WRITTEN: dict[str, Any] = {
+    "name": "Friday stock",
+    "account": "shop",
+    "all": True,
+    "delivery_window_start_hour": 0,
+    "delivery_window_end_hour": 24,
+    "parts": [{"text": "Good morning {group}"}],
+}
+
+
+@pytest.fixture
+async def client(database: Database) -> AsyncIterator[httpx.AsyncClient]:
+    """A client that shows a token for everything, and an account that writes to three groups."""
+    await database.pool.execute(GROUPS)
+    async with answering(make_app(database)) as opened:
+        opened.headers["authorization"] = f"Bearer {await token(database)}"
+        yield opened
+
+
+@pytest.fixture
+async def reminder(client: httpx.AsyncClient) -> str:
+    """The address of a reminder to all three groups."""
+    answer = await client.post("/api/reminders", json=WRITTEN)
+    assert answer.status_code == 201, answer.text
+    return str(answer.headers["location"])
+
+
+@pytest.fixture
+async def run(client: httpx.AsyncClient, reminder: str) -> str:
+    """The address of a run that nobody delivers yet."""
+    answer = await client.post(f"{reminder}/fire")
+    assert (answer.status_code, answer.json()["counts"]["pending"]) == (202, 3), answer.text
+    return str(answer.headers["location"])
+
+
+class TestReminders:
+    async def test_one_is_added_listed_shown_changed_and_forgotten(self, client: httpx.AsyncClient) -> None:
+        """What is shown can be put again as it is; numbers and names both lead to it."""
+        added = await client.post("/api/reminders", json={**WRITTEN, "schedule": {"every": "day"}})
+        row = added.json()
+        assert (added.status_code, added.headers["location"]) == (201, f"/api/reminders/{row['id']}")
+        assert (row["targets"], row["parts"], row["hours"]) == ("all", 1, "00-24 UTC")
+        assert row["due_at"]
+        assert (await client.get("/api/reminders")).json() == [row]
+        written = (await client.get(added.headers["location"])).json()
+        assert (written["all"], written["schedule"]) == (True, {"cron": "0 9 * * *"})
+        again = await client.put("/api/reminders/Friday stock", json=written)
+        assert (again.status_code, again.json()) == (200, row)
+        renamed = await client.put("/api/reminders/Friday stock", json={**written, "name": "Monday stock"})
+        assert (renamed.json()["id"], renamed.json()["name"]) == (row["id"], "Monday stock")
+        assert (await client.delete("/api/reminders/Monday stock")).status_code == 204
+        sentence = refused(await client.get("/api/reminders/Monday stock"), 404)
+        assert 'There is no reminder named "Monday stock"' in sentence
+
+    @pytest.mark.parametrize(
+        ("values", "status", "sentence"),
+        [
+            ({"parts": []}, 422, "body.parts"),
+            ({"colour": "red"}, 422, "body.colour"),
+            ({"parts": [{"text": "a\0b"}]}, 422, "body.parts.0.text"),
+            ({"parts": [{"text": "Hello {you}"}]}, 400, "placeholder {you}"),
+            ({"parts": [{"media": "poster.png"}]}, 400, 'The file "poster.png" is not kept with this reminder'),
+            ({"targets": ["Group 1"]}, 400, "give exactly one of the three"),
+            ({"all": False, "targets": ["Nowhere"]}, 400, 'sees no group "Nowhere"'),
+            ({"account": "nobody"}, 400, "There is no account named"),
+            ({"timezone": "Mars\0"}, 400, "Mars"),
+            ({"schedule": {"at": "2020-01-01T09:00"}}, 400, "lies in the past"),
+            ({"schedule": {"at": "0001-01-01T00:00"}, "timezone": "Asia/Tokyo"}, 400, "in the year 1;"),
+            ({"schedule": {"at": "9999-12-31T23:59"}, "timezone": "America/New_York"}, 400, "in the year 9999;"),
+        ],
+    )
+    async def test_what_cannot_be_is_a_sentence_and_keeps_nothing(
+        self, client: httpx.AsyncClient, values: dict[str, Any], status: int, sentence: str
+    ) -> None:
+        """Law 12: what was wrong, and where."""
+        assert sentence in refused(await client.post("/api/reminders", json={**WRITTEN, **values}), status)
+        assert (await client.get("/api/reminders")).json() == []
+
+    async def test_half_a_character_is_refused_with_a_sentence(self, client: httpx.AsyncClient) -> None:
+        """As a key and in a text; nothing that the database cannot hold comes near it."""
+        for body in ('{"\\ud800": 1}', json.dumps({**WRITTEN, "parts": [{"text": "a\ud800"}]})):
+            answer = await client.post("/api/reminders", content=body, headers={"content-type": "application/json"})
+            assert "should be a valid string" in refused(answer, 422)
+
+    async def test_a_name_is_taken_once(self, client: httpx.AsyncClient, reminder: str) -> None:
+        """A second one of that name is refused, and the first stays."""
+        assert "already" in refused(await client.post("/api/reminders", json=WRITTEN), 400)
+        assert len((await client.get("/api/reminders")).json()) == 1
+
+    async def test_files_stay_with_a_reminder_that_is_changed(
+        self, client: httpx.AsyncClient, database: Database
+    ) -> None:
+        """A document carries none; it names those that are kept already."""
+        media = checked({**WRITTEN, "parts": [{"media": "poster.png"}]})
+        async with database.transaction() as connection:
+            await saving.add(connection, media, {"poster.png": as_read("poster.png", PNG)})
+        changed = {**WRITTEN, "parts": [{"media": "poster.png", "caption": "New"}, {"text": "And this"}]}
+        assert (await client.put("/api/reminders/Friday stock", json=changed)).json()["parts"] == 2
+        assert await database.pool.fetchval("SELECT count(*) FROM reminder_media") == 1
+        other = {**WRITTEN, "parts": [{"media": "other.png"}]}
+        assert '"other.png" is not kept' in refused(await client.put("/api/reminders/Friday stock", json=other), 400)
+
+    async def test_the_estimate_says_whether_it_fits(self, client: httpx.AsyncClient, reminder: str) -> None:
+        """The contract's shape; asking changes nothing."""
+        told = (await client.get(f"{reminder}/estimate")).json()
+        assert (told["targets"], told["parts"], told["sends"], told["fits"], told["short_by"]) == (3, 1, 3, True, 0)
+        assert (await client.get("/api/runs")).json() == {"runs": [], "next": None}
+
+    async def test_saved_lists_are_told(self, client: httpx.AsyncClient, database: Database) -> None:
+        """With the titles of their groups."""
+        async with database.transaction() as connection:
+            found = await targets.named(connection, AccountId(1), ["Group 2", "Group 1"])
+            await targets.save_list(connection, "shops", list(found.values()))
+        answer = await client.get("/api/target-lists")
+        assert answer.json() == [{"name": "shops", "groups": ["Group 1", "Group 2"]}]
+
+    @pytest.mark.parametrize("scopes", [[TokenScope.READ], [TokenScope.ADMIN]])
+    async def test_firing_needs_the_scope(
+        self, client: httpx.AsyncClient, database: Database, reminder: str, scopes: list[TokenScope]
+    ) -> None:
+        """Neither reading nor administering sends, changes or stops anything."""
+        shown = {"authorization": f"Bearer {await token(database, 'other', scopes=scopes)}"}
+        for address in (f"{reminder}/fire", "/api/runs/pause", "/api/runs/1/cancel"):
+            assert "may not steer" in refused(await client.post(address, headers=shown), 403)
+        assert "may not steer" in refused(await client.delete(reminder, headers=shown), 403)
+        assert (await client.get("/api/runs")).json()["runs"] == []
+
+
+class TestRuns:
+    async def test_a_run_is_shown_with_its_groups_page_by_page(self, client: httpx.AsyncClient, run: str) -> None:
+        """The contract's shape: counts of groups and of messages, and what became of each group."""
+        first = (await client.get(run, params={"limit": 2})).json()
+        assert (first["reminder"], first["state"], first["status"]) == ("Friday stock", "running", None)
+        assert (first["counts"], first["parts"]) == (first["parts"], first["counts"])
+        assert (first["counts"]["pending"], first["uploads"]) == (3, 0)
+        rest = (await client.get(run, params={"limit": 2, "after": first["next"]})).json()
+        assert [one["target"] for one in first["targets"] + rest["targets"]] == ["Group 1", "Group 2", "Group 3"]
+        assert rest["next"] is None
+        assert first["targets"][0] == {
+            "target": "Group 1", "channel": 1, "state": "pending", "error": None, "latency_ms": None,
+            "parts": [{"kind": "text", "state": "pending", "attempts": 0, "error": None}],
+        }  # fmt: skip
+        assert (await client.get(run, params={"state": "failed"})).json()["targets"] == []
+        assert "There is no run 99" in refused(await client.get("/api/runs/99"), 404)
+
+    async def test_runs_come_newest_first_in_pages(self, client: httpx.AsyncClient, reminder: str) -> None:
+        """Each once; of one account, and open or ended, where that is asked for."""
+        made = [(await client.post(f"{reminder}/test", json={"target": "Group 2"})).json() for _ in range(3)]
+        assert [one["test"] for one in made] == [True] * 3
+        await client.post(f"/api/runs/{made[1]['id']}/cancel")
+        first = (await client.get("/api/runs", params={"limit": 2, "account": "shop"})).json()
+        rest = (await client.get("/api/runs", params={"limit": 2, "before": first["next"]})).json()
+        seen = [one["id"] for one in first["runs"] + rest["runs"]]
+        assert (seen, rest["next"]) == (sorted((one["id"] for one in made), reverse=True), None)
+        ended = (await client.get("/api/runs", params={"ended": True})).json()["runs"]
+        assert [(one["id"], one["status"]) for one in ended] == [(made[1]["id"], "cancelled")]
+        assert "nobody" in refused(await client.get("/api/runs", params={"account": "nobody"}), 404)
+
+    async def test_a_test_goes_to_one_of_its_groups(self, client: httpx.AsyncClient, reminder: str) -> None:
+        """And to no other, known or not."""
+        answer = await client.post(f"{reminder}/test", json={"target": "2"})
+        shown = (await client.get(answer.headers["location"])).json()
+        assert [one["target"] for one in shown["targets"]] == ["Group 2"]
+        sentence = refused(await client.post(f"{reminder}/test", json={"target": "Nowhere"}), 400)
+        assert 'no group called "Nowhere"' in sentence
+
+    async def test_a_run_is_paused_resumed_and_cancelled(self, client: httpx.AsyncClient, run: str) -> None:
+        """Each answers with how it stands then, and a second time with why not."""
+        assert (await client.post(f"{run}/pause")).json()["state"] == "paused"
+        assert "paused already" in refused(await client.post(f"{run}/pause"), 409)
+        assert (await client.post(f"{run}/resume")).json()["state"] == "running"
+        assert "is not paused" in refused(await client.post(f"{run}/resume"), 409)
+        ended = (await client.post(f"{run}/cancel")).json()
+        assert (ended["state"], ended["status"], ended["counts"]["skipped"]) == ("ended", "cancelled", 3)
+        assert "has ended" in refused(await client.post(f"{run}/cancel"), 400)
+        assert "There is no run 99" in refused(await client.post("/api/runs/99/pause"), 404)
+
+    async def test_every_run_is_stopped_at_once(self, client: httpx.AsyncClient, reminder: str, run: str) -> None:
+        """Nothing is fired meanwhile; all of them go on together."""
+        number = int(run.rpartition("/")[2])
+        assert (await client.post("/api/runs/pause")).json() == {"changed": [number]}
+        assert "Every run is paused" in refused(await client.post(f"{reminder}/fire"), 400)
+        assert (await client.post("/api/runs/resume")).json() == {"changed": [number]}
+        assert (await client.post(f"{reminder}/fire")).status_code == 202
+
+    async def test_what_nobody_knows_is_settled(self, client: httpx.AsyncClient, database: Database, run: str) -> None:
+        """Of one group or of all; what is not unknown stays as it is."""
+        assert "is unknown" in refused(await client.post(f"{run}/resolve", json={"as": "sent"}), 409)
+        await database.pool.execute(
+            "UPDATE run_parts SET state = 'unknown', claimed_at = clock_now(), attempts = 1;"
+            "UPDATE runs SET state = 'needs_attention'"
+        )
+        one = (await client.post(f"{run}/resolve", json={"as": "skip", "targets": ["Group 1"]})).json()
+        assert (one["settled"], one["run"]["counts"]["skipped"], one["run"]["counts"]["unknown"]) == (1, 1, 2)
+        assert "goes to no group" in refused(
+            await client.post(f"{run}/resolve", json={"as": "sent", "targets": ["Nowhere"]}), 400
+        )
+        rest = (await client.post(f"{run}/resolve", json={"as": "sent"})).json()
+        assert (rest["settled"], rest["run"]["state"], rest["run"]["counts"]["sent"]) == (2, "ended", 2)
+        assert "body.as" in refused(await client.post(f"{run}/resolve", json={"as": "lost"}), 422)
