@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Awaitable
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar
 
@@ -39,11 +39,16 @@ _BESIDES = (
     "BEGIN",
     "COMMIT",
     "ROLLBACK",
+    "NOTIFY",
+    "SELECT CURRENT_SETTING('JIT')",
+    "SELECT SET_CONFIG('JIT'",
+    "WITH RECURSIVE TYPEINFO_TREE",
     "INSERT INTO CALLS",
     "SELECT PG_CURRENT_XACT_ID",
     "SELECT COUNT(*) FROM RUNS",
 )
-"""Statements that do not belong to the run: marks of transactions, the ledger, and the benchmark's own question."""
+"""Statements that do not belong to the run: marks of transactions and the bell that rings after them, what a connection
+learns once of a type, the ledger, and the benchmark's own question."""
 
 
 @asynccontextmanager
@@ -65,12 +70,18 @@ async def far_telegram(database: Database, *, groups: int) -> AsyncIterator[tupl
 
 @dataclass
 class Queries:
-    """Counts the statements that a pool's connections make, but for the marks of transactions and the ledger's own."""
+    """Takes down the statements that a pool's connections make for a run, up to the claim of its first send."""
 
-    count: int = 0
+    asked: list[str] = field(default_factory=list)
+
+    @property
+    def before_first_claim(self) -> int:
+        """How many there were; the claim itself is a part of every send."""
+        [claim, *_] = [place for place, query in enumerate(self.asked) if "claim_send" in query]
+        return claim
 
     async def watch(self, database: Database) -> None:
-        """Count from now on; all connections are made first, so that what making one takes is not counted."""
+        """Take down from now on; all connections are made first, so that what making one takes is not among them."""
         pool: Any = database.pool
         async with AsyncExitStack() as stack:
             for _ in pool._holders:
@@ -79,12 +90,14 @@ class Queries:
                 holder._con.add_query_logger(self._note)
 
     def _note(self, record: Any) -> None:
-        self.count += not record.query.strip().upper().startswith(_BESIDES)
+        query = " ".join(record.query.split())
+        if not query.upper().startswith(_BESIDES):
+            self.asked.append(query)
 
 
 @dataclass
 class Shop:
-    """An account whose reminders are delivered while ``serving``."""
+    """An account whose reminders are delivered while it is ``served``."""
 
     account: Account
     lane: Lane
@@ -98,21 +111,29 @@ class Shop:
         async with self.database.transaction() as connection:
             await saving.add(connection, reminder, read)
 
-    async def fire(self) -> None:
-        async with self.database.transaction() as connection:
-            await controls.fire(connection, "stock")
-
-    async def deliver(self) -> None:
-        """Deliver everything that is fired, in held time."""
+    @asynccontextmanager
+    async def served(self) -> AsyncIterator[Deliveries]:
+        """The account's owner looks after its runs, as it does before one is fired."""
         deliveries = Deliveries(self.database, self.clock, Habits(dice=lambda: 0.5, groups_at_once=AT_ONCE))
         working = asyncio.create_task(deliveries.work(self.lane))
         try:
-            while await self.database.pool.fetchval("SELECT count(*) FROM runs WHERE state <> 'ended'"):
-                assert not working.done(), working
-                await self.clock.advance(timedelta(seconds=20))
+            await self.clock.advance(timedelta(seconds=20))
+            yield deliveries
         finally:
+            assert not working.done(), working
             working.cancel()
             await asyncio.wait([working])
+
+    async def fire(self, deliveries: Deliveries) -> None:
+        """Fire the reminder and tell the account's owner, as a command would."""
+        async with self.database.transaction() as connection:
+            await controls.fire(connection, "stock")
+        deliveries.look(self.account.id)
+
+    async def deliver(self) -> None:
+        """Deliver everything that is fired, in held time."""
+        while await self.database.pool.fetchval("SELECT count(*) FROM runs WHERE state <> 'ended'"):
+            await self.clock.advance(timedelta(seconds=20))
 
     async def after(self, work: Awaitable[T]) -> T:
         """What *work* comes to while time passes as it needs to."""

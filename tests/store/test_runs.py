@@ -151,13 +151,13 @@ async def test_a_run_with_a_held_part_does_not_block_the_next(database: Database
         first = await frozen(connection, a_run(account, targets=1))
         second = await frozen(connection, a_run(account, targets=1))
         assert await runs.next_moment(connection, await an_account(connection, "idle")) is None
-        assert await runs.next_to_send(connection, account) == first
+        assert (await runs.wants(connection, account)).next_to_send == first
         await connection.execute("UPDATE run_parts SET state = 'unknown' WHERE run = $1 AND number = 1", first)
-        assert await runs.next_to_send(connection, account) == second
+        assert (await runs.wants(connection, account)).next_to_send == second
         await connection.execute(
             "UPDATE run_parts SET not_before = clock_now() + interval '9 s' WHERE run = $1", second
         )
-        assert await runs.next_to_send(connection, account) is None
+        assert (await runs.wants(connection, account)).next_to_send is None
         left = await runs.next_moment(connection, account)
         assert left is not None
         assert left <= timedelta(seconds=9)

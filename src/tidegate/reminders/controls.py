@@ -37,7 +37,7 @@ class Resolution(StrEnum):
 async def fire(connection: Connection, name: str, *, test_on: str | None = None) -> RunId:
     """Open a run of a reminder now, or one to a single group to try it; ``BadInput`` says why it is refused."""
     kept = await reminders.find(connection, name, lock=True)
-    if await run_moves.everything_is_paused(connection):
+    if kept.everything_is_paused:
         raise BadInput("Every run is paused, so nothing is fired. Go on with: tidegate runs resume --all")
     plan = await make_plan(connection, kept, at=kept.now, only=test_on)
     run = await open_planned(connection, plan, test=test_on is not None)

@@ -19,9 +19,9 @@ from tidegate.reminders.resume import take_up
 from tidegate.reminders.sending import Sender
 from tidegate.reminders.uploads import Uploads
 from tidegate.rules.delivering import RunState
-from tidegate.store import run_moves, run_parts, runs
+from tidegate.store import run_parts, runs
 from tidegate.store.database import AWAY, Database
-from tidegate.store.runs import Run
+from tidegate.store.runs import Run, Wants
 from tidegate.words import AccountId, Platform, RunId
 
 log = structlog.get_logger()
@@ -106,15 +106,20 @@ class Deliveries:
 
     async def _next(self, lane: Lane) -> RunId | None:
         """Open what is due, move on what has come to rest, and say which run has something to send."""
-        if self._asked is None:
+        wants = await self._wants(lane)
+        opens = wants.is_due and self._asked is None
+        if opens:
             await open_due(self._database, lane.claim())
-        async with self._database.connection() as connection:
-            resting = await runs.at_rest(connection, lane.account.id)
-        for number in resting:
+        for number in wants.at_rest:
             async with self._database.transaction() as connection:
                 await settle(connection, number)
+        if opens or wants.at_rest:
+            wants = await self._wants(lane)
+        return wants.next_to_send
+
+    async def _wants(self, lane: Lane) -> Wants:
         async with self._database.connection() as connection:
-            return await runs.next_to_send(connection, lane.account.id, only=self._asked)
+            return await runs.wants(connection, lane.account.id, only=self._asked)
 
     async def _next_moment(self, lane: Lane) -> timedelta:
         async with self._database.connection() as connection:
@@ -134,8 +139,7 @@ class Deliveries:
     # One turn of one run
 
     async def _turn(self, lane: Lane, number: RunId, bell: asyncio.Event) -> None:
-        await self._begin(lane, number)
-        delivery = await self._delivery(lane, number)
+        delivery = await self._delivery(lane, await self._begin(lane, number))
         going = asyncio.create_task(delivery.go(self._at_once(lane)))
         try:
             while not going.done():
@@ -149,27 +153,28 @@ class Deliveries:
             going.cancel()
             await asyncio.gather(going, return_exceptions=True)
 
-    async def _begin(self, lane: Lane, number: RunId) -> None:
+    async def _begin(self, lane: Lane, number: RunId) -> Run:
         """Note that a run begins; where groups have to be listed for it, do so once."""
         async with self._database.transaction() as connection:
-            first = await run_moves.note_begun(connection, number)
+            run = await runs.begin_turn(connection, number)
         refresh = self._refresh.get(lane.account.platform)
-        if not first or refresh is None:
-            return
+        if run.began_at is not None or refresh is None:
+            return run
         try:
             await refresh(lane)
         except PlatformError as problem:  # the groups are as they were known; a send tells if that is wrong
             log.warning("groups.not_listed", account=lane.account.name, run=number, problem=str(problem))
-            return
-        async with self._database.transaction() as connection:
-            await run_parts.fail_barred(connection, number, lane.account.id, BARRED)
+        else:
+            async with self._database.transaction() as connection:
+                await run_parts.fail_barred(connection, number, lane.account.id, BARRED)
+        async with self._database.connection() as connection:
+            return await runs.find(connection, number)  # listing takes a while, and the window is closing
 
-    async def _delivery(self, lane: Lane, number: RunId) -> Delivery:
-        async with self._database.transaction() as connection:
-            run = await runs.find(connection, number)
-            parts = await run_parts.to_deliver(connection, number)
+    async def _delivery(self, lane: Lane, run: Run) -> Delivery:
+        async with self._database.connection() as connection:
+            parts = await run_parts.to_deliver(connection, run.id)
         progress = Progress(run, parts, self._clock)
-        uploads = Uploads(lane, self._database, number, dice=self._habits.dice)
+        uploads = Uploads(lane, self._database, run.id, dice=self._habits.dice)
         sender = Sender(run, lane, self._database, self._clock, uploads, progress.note)
         return Delivery(parts, progress, sender, clock=self._clock, dice=self._habits.dice)
 

@@ -83,8 +83,9 @@ class Uploads:
     async def _in_parts(self, media: Media) -> MediaRef:
         number = UploadId(1 + int(self._dice() * (_BIGGEST_NUMBER - 1)))
         upload = Upload(number, media.name, media.size, media.mime, part_size=files.PIECE)
-        for part in range(upload.parts):
+        for first in range(0, upload.parts, files.PIECES_AT_ONCE):
             async with self._database.connection() as connection:
-                content = await files.piece(connection, media.sha256, part)
-            await self._lane.save_part(upload, part, content)
+                contents = await files.pieces(connection, media.sha256, first)
+            for part, content in enumerate(contents, first):
+                await self._lane.save_part(upload, part, content)
         return await self._lane.register(upload, media)

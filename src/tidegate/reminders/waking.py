@@ -12,7 +12,4 @@ LOOK = "look_at_runs"
 
 async def wake_owner(connection: Connection, account: AccountId) -> None:
     """Have the owner look at once, after the caller's transaction; without one, whoever comes next looks anyway."""
-    if not await commands.is_asked(connection, account, LOOK):
-        await commands.ask(connection, account, LOOK, {})
-    else:
-        await commands.wake(connection)
+    await commands.ask_once(connection, account, LOOK)

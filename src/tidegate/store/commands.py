@@ -56,12 +56,17 @@ async def ask(connection: Connection, account: AccountId, kind: str, args: dict[
     return CommandId(number)
 
 
-async def is_asked(connection: Connection, account: AccountId, kind: str) -> bool:
-    """Whether the same has been asked of the owner and nobody has taken it up yet."""
-    asked: bool = await connection.fetchval(
-        "SELECT EXISTS (SELECT FROM commands WHERE account = $1 AND kind = $2 AND state = 'asked')", account, kind
-    )
-    return asked
+async def ask_once(connection: Connection, account: AccountId, kind: str) -> None:
+    """Leave a command for the owner, unless the same waits to be taken up, and wake it; inside a transaction."""
+    await connection.execute(
+        """
+        INSERT INTO commands (account, kind, args)
+        SELECT $1, $2, '{}'
+        WHERE NOT EXISTS (SELECT FROM commands WHERE account = $1 AND kind = $2 AND state = 'asked')
+        """,
+        account, kind,
+    )  # fmt: skip
+    await wake(connection)
 
 
 async def wake(connection: Connection) -> None:

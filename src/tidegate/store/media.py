@@ -9,7 +9,10 @@ from datetime import datetime
 from tidegate.store.database import Connection
 
 PIECE = 512 * 1024
-"""How much of a file is read at a time; also the size of the parts that platforms take."""
+"""The size of the parts that platforms take, and in which a file is kept."""
+
+PIECES_AT_ONCE = 10
+"""How many of them are read in one query: a picture of 5 MB, and never a whole film."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,12 +45,13 @@ async def known(connection: Connection, files: Collection[bytes]) -> dict[bytes,
     return {row["sha256"]: KeptFile(**dict(row)) for row in rows}
 
 
-async def piece(connection: Connection, sha256: bytes, number: int) -> bytes:
-    """One piece of a file, counted from 0."""
-    content: bytes = await connection.fetchval(
-        "SELECT content FROM media_pieces WHERE sha256 = $1 AND number = $2", sha256, number
-    )
-    return content
+async def pieces(connection: Connection, sha256: bytes, first: int) -> list[bytes]:
+    """The next pieces of a file from that one on, counted from 0; as many as are held at once."""
+    rows = await connection.fetch(
+        "SELECT content FROM media_pieces WHERE sha256 = $1 AND number >= $2 ORDER BY number LIMIT $3",
+        sha256, first, PIECES_AT_ONCE,
+    )  # fmt: skip
+    return [row["content"] for row in rows]
 
 
 async def whole(connection: Connection, sha256: bytes) -> bytes:

@@ -11,21 +11,11 @@ from tidegate.rules.window import Opening
 from tidegate.store import feed
 from tidegate.store.database import Connection
 from tidegate.store.runs import Run
-from tidegate.words import RunId
 
 
 async def begin(connection: Connection, run: Run) -> None:
     """The window a run waits for has opened."""
     await _move(connection, run, RunState.RUNNING, expected=[RunState.WAITING])
-
-
-async def note_begun(connection: Connection, run: RunId) -> bool:
-    """Note when the first send of a run comes up; False when that was before."""
-    return bool(
-        await connection.fetchval(
-            "UPDATE runs SET began_at = clock_now() WHERE id = $1 AND began_at IS NULL RETURNING true", run
-        )
-    )
 
 
 async def wait_for(connection: Connection, run: Run, opening: Opening) -> None:

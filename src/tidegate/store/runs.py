@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -63,9 +63,19 @@ _RUN = """
 async def find(connection: Connection, run: RunId, *, lock: bool = False) -> Run:
     """The run of that number, or a sentence; *lock* keeps others from moving it."""
     row = await connection.fetchrow(f"{_RUN} WHERE r.id = $1{' FOR UPDATE OF r' if lock else ''}", run)
-    if row is None:
-        raise BadInput(f"There is no run {run}. See them with: tidegate runs list")
-    return _run(row)
+    return _found(row, run)
+
+
+async def begin_turn(connection: Connection, run: RunId) -> Run:
+    """A run as it was before this turn, noting when the first send of it comes up; *began_at* is None then."""
+    row = await connection.fetchrow(
+        f"""
+        WITH begun AS (UPDATE runs SET began_at = clock_now() WHERE id = $1 AND began_at IS NULL)
+        {_RUN} WHERE r.id = $1
+        """,
+        run,
+    )
+    return _found(row, run)
 
 
 async def listing(
@@ -109,55 +119,57 @@ async def counts(connection: Connection, runs: Collection[RunId]) -> dict[RunId,
 # When what is next
 
 
-async def at_rest(connection: Connection, account: AccountId) -> list[RunId]:
-    """An account's runs whose state has to move: their window opened or closed, or nothing of them is left to send."""
-    rows = await connection.fetch(
-        """
-        WITH t AS (SELECT clock_now() AS now)
-        SELECT r.id
-        FROM t, runs r
-        WHERE r.account = $1
-          AND (r.state = 'waiting' AND r.opens_at <= t.now
-               OR r.state = 'running' AND (
-                   r.cancelled_at IS NOT NULL OR t.now < r.opens_at OR t.now >= r.closes_at
-                   OR NOT EXISTS (SELECT FROM run_target_states s
-                                  WHERE s.run = r.id AND s.state IN ('pending', 'sending'))
-               ))
-        ORDER BY r.id
-        """,
-        account,
-    )
-    return [RunId(row["id"]) for row in rows]
+@dataclass(frozen=True, slots=True)
+class Wants:
+    """What an account's reminders and runs want now.
 
-
-async def next_to_send(
-    connection: Connection, account: AccountId, *, only: Collection[RunId] | None = None
-) -> RunId | None:
-    """The oldest run of an account with a part to send now; those that wait, rest or are held are passed over.
-
-    *only* one of these, where a command asked for them.
+    *at_rest* are runs whose state has to move: their window opened or closed, or nothing of them is left to send.
+    *next_to_send* is the oldest with a part to send now; those that wait, rest or are held are passed over.
     """
-    number = await connection.fetchval(
+
+    is_due: bool
+    at_rest: Sequence[RunId]
+    next_to_send: RunId | None
+
+
+async def wants(connection: Connection, account: AccountId, *, only: Collection[RunId] | None = None) -> Wants:
+    """What there is to do for an account, in one look; *only* one of these is next, where a command asked for them."""
+    row = await connection.fetchrow(
         """
         WITH t AS (SELECT clock_now() AS now)
-        SELECT r.id
-        FROM t, runs r
-        WHERE r.account = $1 AND r.state = 'running' AND r.cancelled_at IS NULL AND r.opens_at <= t.now
-          AND ($3::bigint[] IS NULL OR r.id = ANY($3))
-          AND EXISTS (
-              SELECT FROM run_parts p
-              WHERE p.run = r.id AND p.state = 'pending' AND (p.not_before IS NULL OR p.not_before <= t.now)
-                AND t.now < r.closes_at
-                    + CASE WHEN r.begun_target = 'finish' AND p.number > 1 THEN $2::interval ELSE '0' END
-                AND NOT EXISTS (SELECT FROM run_parts e WHERE e.run = p.run AND e.target = p.target
-                                AND e.number < p.number AND e.state <> 'sent')
-          )
-        ORDER BY r.id
-        LIMIT 1
+        SELECT EXISTS (SELECT FROM reminders d WHERE d.account = $1 AND d.due_at <= t.now) AS is_due, ARRAY(
+            SELECT r.id
+            FROM runs r
+            WHERE r.account = $1
+              AND (r.state = 'waiting' AND r.opens_at <= t.now
+                   OR r.state = 'running' AND (
+                       r.cancelled_at IS NOT NULL OR t.now < r.opens_at OR t.now >= r.closes_at
+                       OR NOT EXISTS (SELECT FROM run_target_states s
+                                      WHERE s.run = r.id AND s.state IN ('pending', 'sending'))
+                   ))
+            ORDER BY r.id
+        ) AS at_rest, (
+            SELECT r.id
+            FROM runs r
+            WHERE r.account = $1 AND r.state = 'running' AND r.cancelled_at IS NULL AND r.opens_at <= t.now
+              AND ($3::bigint[] IS NULL OR r.id = ANY($3))
+              AND EXISTS (
+                  SELECT FROM run_parts p
+                  WHERE p.run = r.id AND p.state = 'pending' AND (p.not_before IS NULL OR p.not_before <= t.now)
+                    AND t.now < r.closes_at
+                        + CASE WHEN r.begun_target = 'finish' AND p.number > 1 THEN $2::interval ELSE '0' END
+                    AND NOT EXISTS (SELECT FROM run_parts e WHERE e.run = p.run AND e.target = p.target
+                                    AND e.number < p.number AND e.state <> 'sent')
+              )
+            ORDER BY r.id
+            LIMIT 1
+        ) AS next_to_send
+        FROM t
         """,
         account, GRACE, None if only is None else list(only),
     )  # fmt: skip
-    return None if number is None else RunId(number)
+    assert row is not None  # the clock always answers
+    return Wants(**row)
 
 
 async def next_moment(connection: Connection, account: AccountId) -> timedelta | None:
@@ -217,6 +229,12 @@ async def prune(connection: Connection, before: datetime, *, limit: int) -> int:
         before, min(limit, AT_A_TIME),
     )  # fmt: skip
     return len(removed)
+
+
+def _found(row: asyncpg.Record | None, run: RunId) -> Run:
+    if row is None:
+        raise BadInput(f"There is no run {run}. See them with: tidegate runs list")
+    return _run(row)
 
 
 def _run(row: asyncpg.Record) -> Run:

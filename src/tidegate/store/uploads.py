@@ -28,15 +28,21 @@ async def keep(
     connection: Connection, claim: Claim, sha256: bytes, kind: MediaKind, reference: MediaRef, *, run: RunId
 ) -> None:
     """Keep what the platform gave, in place of what it gave before, and count it for *run*; inside a transaction."""
-    await accounts.fence(connection, claim)
-    await connection.execute(
+    kept = await connection.fetchval(
         """
-        INSERT INTO uploads (account, sha256, kind, reference) VALUES ($1, $2, $3, $4)
+        WITH ours AS (
+            SELECT id FROM accounts WHERE id = $1 AND epoch = $2 FOR SHARE
+        ), counted AS (
+            UPDATE runs SET uploads = uploads + 1 FROM ours WHERE runs.id = $3
+        )
+        INSERT INTO uploads (account, sha256, kind, reference) SELECT id, $4, $5, $6 FROM ours
         ON CONFLICT (account, sha256, kind) DO UPDATE SET reference = excluded.reference, made_at = clock_now()
+        RETURNING true
         """,
-        claim.account, sha256, kind.value, reference,
+        claim.account, claim.epoch, run, sha256, kind.value, reference,
     )  # fmt: skip
-    await count(connection, run)
+    if not kept:
+        await accounts.fence(connection, claim)  # says whose account it is no longer
 
 
 async def count(connection: Connection, run: RunId) -> None:
