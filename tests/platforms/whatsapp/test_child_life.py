@@ -59,6 +59,16 @@ class TestDeath:
         assert [message.text for message in shops.messages] == ["once", "back"]
         assert client.pid not in (None, dead)
 
+    async def test_the_next_one_is_told_of_the_groups(
+        self, world: World, shops: Group, client: WhatsAppAccount, noted: list[str]
+    ) -> None:
+        """D-27, law 1: one call for all groups, counted, and none for each before the next send to it."""
+        strike(client, signal.SIGKILL)
+        await until_back(client, shops)
+        counted = world.record.by_method()
+        assert (counted["GetJoinedGroups"], counted["GetGroupInfo"]) == (2, 0)
+        assert noted == ["connect", "GetJoinedGroups"] * 2
+
     async def test_before_it_began(self, shops: Group, client: WhatsAppAccount) -> None:
         """A child that dies without having begun has sent nothing, and that is known: the send may be tried again."""
         strike(client, signal.SIGSTOP)

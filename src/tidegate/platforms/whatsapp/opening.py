@@ -52,6 +52,7 @@ def whatsapp_opener(
             raise SignedOut(NOT_LINKED)
         wire = Wire(home, clock, note_connect)
         client = WhatsAppAccount(wire, home.device.partition(":")[0], hand_on_within=hand_on_within)
+        wire.warm_up = lambda: client.warm_up(note_connect)
         try:
             await wire.open()
             await client.warm_up(note_connect)

@@ -7,7 +7,7 @@ started again: connecting over and over is what gets a number banned.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
@@ -53,11 +53,13 @@ class Wire:
 
     def __init__(self, home: Home, clock: Clock, note_connect: NoteConnect) -> None:
         self.last_look: Callable[[], object] = lambda: None
+        self.warm_up: Callable[[], Awaitable[None]] | None = None
         self._home = home
         self._clock = clock
         self._note_connect = note_connect
         self._line: Line | None = None
         self._connected = asyncio.Event()
+        self._is_warming_up = False
         self._failed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._stopped: SignedOut | Banned | None = None
         self._arrivals: asyncio.Queue[Arrived | None] = asyncio.Queue()
@@ -90,6 +92,8 @@ class Wire:
             raise self._stopped
         if self._line is None or not self._connected.is_set():
             raise NotSent("WhatsApp is not connected at the moment, so nothing was sent.")
+        if self._is_warming_up and name == "send":
+            raise NotSent("The WhatsApp process was started again and is being told of the groups; nothing was sent.")
         self.last_look()
         return await self._line.call(name, args, body, start_within=start_within, within=within)
 
@@ -147,11 +151,21 @@ class Wire:
                 log.warning("whatsapp.process_died", account=self._home.account, next="it is started again")
             await _REAL.sleep(wait)
             try:
-                await self._start()
+                await self._start_again()
                 wait = FIRST_RESTART
             except (PlatformError, OSError) as problem:
                 wait = min(wait * 2, LAST_RESTART)
                 log.warning("whatsapp.not_connected", account=self._home.account, problem=str(problem))
+
+    async def _start_again(self) -> None:
+        """One more child; nothing is sent before it is warmed up, for it knows nothing of what the last one knew."""
+        self._is_warming_up = self.warm_up is not None
+        try:
+            await self._start()
+            if self.warm_up is not None:
+                await self.warm_up()
+        finally:
+            self._is_warming_up = False
 
     def _hear(self, frame: Frame) -> None:
         event = frame.head
