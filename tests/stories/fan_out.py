@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
+from tests.cli.program import tidegate
 from tests.stories.test_a_crash_never_breaks_the_pace import most_in_any
 from tidegate.loopback.telegram import World as TelegramWorld
+from tidegate.loopback.whatsapp import World as WhatsAppWorld
+from tidegate.loopback.world import World
 from tidegate.reminders import controls, saving
 from tidegate.reminders.files import as_read
 from tidegate.reminders.written import checked
@@ -44,7 +50,7 @@ class Group:
     got: Sequence[str]
 
 
-def groups_of(platform: TelegramWorld) -> list[Group]:
+def groups_on_telegram(platform: TelegramWorld) -> list[Group]:
     """Every group with what it holds now."""
     return [
         Group(
@@ -56,41 +62,56 @@ def groups_of(platform: TelegramWorld) -> list[Group]:
     ]  # fmt: skip
 
 
-def nothing_twice(platform: TelegramWorld) -> None:
-    """No part of any group was delivered twice, by what the groups hold and by what the platform accepted."""
-    for group in groups_of(platform):
+def groups_on_whatsapp(platform: WhatsAppWorld) -> list[Group]:
+    """Every group with what it holds now; a picture has no name there, and there is only the one."""
+    return [
+        Group(group.name, [POSTER if message.file else message.text for message in group.messages])
+        for group in platform.groups.values()
+    ]
+
+
+def nothing_twice(groups: Iterable[Group], accepted: Iterable[Hashable]) -> None:
+    """No part of any group was delivered twice, by what the groups hold and by what the platform *accepted*."""
+    for group in groups:
         assert not [part for part, count in Counter(group.got).items() if count > 1], group
-    keys = Counter(sent.key for sent in platform.record.sends)
-    assert not [key for key, count in keys.items() if count > 1]
+    assert not [part for part, count in Counter(accepted).items() if count > 1]
 
 
-def in_order(platform: TelegramWorld, parts: Sequence[str]) -> None:
+def in_order(groups: Iterable[Group], parts: Sequence[str]) -> None:
     """Every group got its parts from the first on and in their order."""
-    for group in groups_of(platform):
+    for group in groups:
         wanted = [part.replace("{group}", group.title) for part in parts]
         assert list(group.got) == wanted[: len(group.got)], group
 
 
-async def nothing_lost(database: Database, platform: TelegramWorld) -> Counter[str]:
-    """What is told as sent is there, and what is not there has a reason; parts by their state."""
-    rows = await database.pool.fetch(
-        """
-        SELECT p.state, p.error, p.number, c.number AS channel
-        FROM run_parts p
-        JOIN run_targets t ON t.run = p.run AND t.number = p.target
-        JOIN channels c ON c.id = t.channel
-        """
-    )
-    held = {channel.id: len([one for one in channel.messages.values() if not one.action])
-            for channel in platform.channels.values()}  # fmt: skip
-    for row in rows:
-        if row["state"] == "sent":
-            assert row["number"] <= held[row["channel"]], dict(row)
-        elif row["state"] == "pending":  # an earlier part of that group is unknown
-            assert row["number"] > 1
-        else:
-            assert row["error"], dict(row)
-    return Counter(row["state"] for row in rows)
+async def shown(world: World, run: RunId) -> dict[str, Any]:
+    """What ``tidegate runs show`` tells of a run."""
+    asked = ("runs", "show", str(run), "--json")
+    told = await asyncio.to_thread(tidegate, *asked, home=world.home, DATABASE_URL=world.address.direct)
+    assert told.returncode == 0, told.stderr
+    document: dict[str, Any] = json.loads(told.stdout)
+    return document
+
+
+def nothing_lost(told: dict[str, Any], groups: Iterable[Group]) -> Counter[str]:
+    """What is told as sent is there, what is there is told as sent or in doubt, and what is not has a reason.
+
+    Groups have their parts in order. Returns how many parts are in each state.
+    """
+    held = {group.title: len(group.got) for group in groups}
+    states: Counter[str] = Counter()
+    for target in told["targets"]:
+        for number, part in enumerate(target["parts"], start=1):
+            arrived = number <= held[target["target"]]
+            assert arrived if part["state"] == "sent" else not arrived or part["state"] == "unknown", target
+            if part["state"] == "pending":  # an earlier part of that group is unknown
+                assert number > 1, target
+                assert target["state"] == "unknown", target
+            elif part["state"] != "sent":
+                assert part["error"], target
+            states[part["state"]] += 1
+    assert states == +Counter(told["parts"])
+    return states
 
 
 async def pace_held(database: Database, received: Sequence[float], pace: Pace) -> None:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import random
-import signal
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from datetime import timedelta
@@ -13,6 +11,7 @@ from datetime import timedelta
 import pytest
 
 from tests.stories import fan_out
+from tests.stories.blows import Blows
 from tests.stories.fan_out import POSTER, TEXT
 from tidegate.clock import SystemClock
 from tidegate.loopback.faults import Fault, FaultKind
@@ -83,38 +82,6 @@ def start_worker(stage: Stage, name: str) -> None:
     )
 
 
-class Blows:
-    """Kills whoever serves the account, again and again, in the middle of what it does."""
-
-    def __init__(self, stage: Stage, dice: random.Random) -> None:
-        self._stage = stage
-        self._dice = dice
-        self._lives = iter(f"life-{number}" for number in range(KILLS + 2))
-        self.before_upload = 0
-
-    def start_next(self) -> None:
-        start_worker(self._stage, next(self._lives))
-
-    async def strike(self) -> None:
-        """Wait for a call of some kind and kill its worker a moment later: before, in or after the next one."""
-        world, before = self._stage.world, self._stage.counted()
-        method = self._dice.choice([SEND, SEND, POST, POST, PART, REGISTER])
-
-        def at_work() -> bool:
-            now = self._stage.counted() - before
-            return now[method] > 0 or now[SEND] + now[POST] > 30
-
-        await world.until("the run goes on", at_work, within=60)
-        await asyncio.sleep(self._dice.choice([0, self._dice.uniform(0, 0.02), self._dice.uniform(0, 0.5)]))
-        [owner] = await world.spread() or [None]
-        if owner is None:
-            return
-        self.before_upload += not await world.database.pool.fetchval("SELECT count(*) FROM uploads")
-        world.strike(owner, signal.SIGKILL)
-        await asyncio.to_thread(world.workers[owner].join)
-        self.start_next()
-
-
 @pytest.mark.story
 async def test_every_group_gets_each_part_once(stage: Stage) -> None:
     """D-16, D-20, D-21, D-25, D-27, laws 6 and 7: by the platform's record no part came twice, none is missing
@@ -124,13 +91,21 @@ async def test_every_group_gets_each_part_once(stage: Stage) -> None:
     print(f"random seed {seed}")  # shown when the test fails
     dice = random.Random(seed)
     platform, database = stage.telegram.world, stage.world.database
-    blows = Blows(stage, dice)
+    blows = Blows(
+        stage.world,
+        dice,
+        lives=KILLS + 2,
+        start=lambda name: start_worker(stage, name),
+        counted=stage.counted,
+        methods=[SEND, SEND, POST, POST, PART, REGISTER],
+        sends=[SEND, POST],
+    )
     blows.start_next()
     await stage.ask("sync")
     blows.start_next()
     for fault in dice.sample(ON_UPLOADS, len(ON_UPLOADS)):
         platform.faults.add(replace(fault))
-    await fan_out.fire(database, "ada", CONTENT)
+    run = await fan_out.fire(database, "ada", CONTENT)
     faults = dice.sample(ON_SENDS, len(ON_SENDS))
     for life in range(KILLS):
         for fault in faults[life * len(faults) // KILLS : (life + 1) * len(faults) // KILLS]:
@@ -139,13 +114,14 @@ async def test_every_group_gets_each_part_once(stage: Stage) -> None:
     await stage.world.until("the run comes to rest", lambda: fan_out.is_at_rest(database), within=120)
     assert not platform.faults.waiting, "a fault has struck nothing"
 
-    states = await fan_out.nothing_lost(database, platform)
+    groups = fan_out.groups_on_telegram(platform)
+    states = fan_out.nothing_lost(await fan_out.shown(stage.world, run), groups)
     assert sum(states.values()) == 2 * GROUPS
     assert set(states) <= {"sent", "failed", "skipped", "unknown", "pending"}
     # Telegram recognises a repeated send, so what is in doubt is sent again; only a refusal then leaves it unknown.
     assert states["sent"] >= 2 * (GROUPS - REFUSALS)
-    fan_out.nothing_twice(platform)
-    fan_out.in_order(platform, [TEXT, POSTER])
+    fan_out.nothing_twice(groups, [sent.key for sent in platform.record.sends])
+    fan_out.in_order(groups, [TEXT, POSTER])
     await fan_out.pace_held(database, [sent.at.timestamp() for sent in platform.record.sends], Pace(RATE))
     undone = 2  # by the faults: an answer that was lost, and a reference that ended
     assert 1 <= len(platform.record.uploads) <= 1 + undone + blows.before_upload

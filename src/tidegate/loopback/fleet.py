@@ -55,6 +55,7 @@ class Orders:
     max_send_per_minute: int = 40
     group_concurrency: int = 3
     telegram_chat_sends_per_minute: int = 20
+    whatsapp_established_sends_per_minute: int = 40
     cycle_every: timedelta | None = None
     cycle_every_live: timedelta = timedelta(hours=4)
 
@@ -104,6 +105,7 @@ async def _work(orders: Orders) -> None:
         max_send_per_minute=orders.max_send_per_minute,
         group_concurrency=orders.group_concurrency,
         telegram_chat_sends_per_minute=orders.telegram_chat_sends_per_minute,
+        whatsapp_established_sends_per_minute=orders.whatsapp_established_sends_per_minute,
         cycle_every_live=orders.cycle_every_live,
         telegram_reads_per_second=100,
         whatsapp_reads_per_second=25,
