@@ -25,7 +25,7 @@ async def test_an_account_shows_its_health_pace_and_warm_up(database: Database) 
     assert ada.last_cycle_at is not None
     assert out is not None
     assert (out.served_by, out.rate, out.last_cycle_at) == (None, None, None)
-    assert "tidegate account remove out" in out.next_action
+    assert "tidegate account sign-in out" in out.next_action
 
 
 async def test_very_many_come_some_at_a_time(database: Database) -> None:
