@@ -109,6 +109,6 @@ class HeldClock:
 
     async def _settle(self) -> None:
         quiet = 0
-        while quiet < 5:  # a woken task may need a few turns of the loop before it makes its next call
+        while quiet < 30:  # a woken task may need many turns of the loop before it makes its next call
             await asyncio.sleep(0.001 if any(busy() for busy in self._busy) else 0)
             quiet = 0 if any(busy() for busy in self._busy) else quiet + 1

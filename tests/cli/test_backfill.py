@@ -57,7 +57,7 @@ async def test_bad_input_gets_a_sentence(home: Path, control: str) -> None:
     for arguments, code, sentence in [
         (("backfill",), 3, "No channel is mirrored in full"),
         (("backfill", "Nowhere"), 2, 'no channel "Nowhere"'),
-        (("backfill", "Vault"), 2, "channel enable Vault --full"),
+        (("backfill", "Vault"), 2, "channel enable 1500000003 --full"),
         (("backfill", "--target", "0"), 2, "--target is a whole number"),
         (("backfill", "--target", "many"), 2, "--target is a whole number"),
         (("backfill", "--since", "yesterday"), 2, "--since is a day"),
