@@ -6,6 +6,7 @@ import fcntl
 import itertools
 import os
 import shutil
+import signal
 import tempfile
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
@@ -39,6 +40,7 @@ def pytest_configure(config: pytest.Config) -> None:
         if name.startswith(("TIDEGATE_", "DATABASE_", "PG")) and name != "TIDEGATE_TEST_FOLDER"
     ]:
         del os.environ[name]
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored where a shell began us beside its own work
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
