@@ -6,7 +6,7 @@ import asyncio
 import io
 import signal
 import zipfile
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 from datetime import timedelta
 from functools import partial
 from random import Random
@@ -15,7 +15,6 @@ from tidegate.clock import SystemClock
 from tidegate.loopback.promises import Promise, at_most
 from tidegate.loopback.stage import HOURLY, SignIn, Stage, make_stage
 from tidegate.loopback.telegram import World as TelegramWorld
-from tidegate.loopback.telegram.channels import Channel
 from tidegate.loopback.telegram.zips import small_zip, sparse_zip
 from tidegate.loopback.world import World
 from tidegate.mirror.archive_bytes import BLOCK
@@ -138,8 +137,9 @@ async def _search_inside(stage: Stage) -> Promise:
 async def _kill(stage: Stage) -> Promise:
     """Kill the worker in mid-work again and again; sets that are not filed exactly once, with all that is inside."""
     await _end(stage, "second", signal.SIGTERM)
-    posted = _post_sets(stage.telegram.world, stage.telegram.world.channel(HALL))
+    posted: dict[str, list[str]] = {}
     for life in range(KILLS):
+        posted |= _post_sets(stage.telegram.world, range(life, SETS, KILLS))
         enough = stage.counted()["upload.getFile"] + 2
         stage.start_worker(f"life-{life}")
         await stage.world.until("work on archives", partial(_has_read, stage, enough))
@@ -165,13 +165,12 @@ async def _end(stage: Stage, worker: str, how: signal.Signals) -> None:
     await asyncio.to_thread(stage.world.workers[worker].join)
 
 
-def _post_sets(platform: TelegramWorld, channel: Channel) -> dict[str, list[str]]:
-    """Post zips; what is inside each, as the platform itself holds it."""
-    dice = Random(platform.seed)  # noqa: S311 - a world, not a secret
+def _post_sets(platform: TelegramWorld, numbers: Iterable[int]) -> dict[str, list[str]]:
+    """Post zips with these numbers; what is inside each, as the platform itself holds it."""
     posted = {}
-    for number in range(SETS):
-        content = small_zip(dice)
-        platform.post(channel, file=platform.add_content(f"set-{number:02}.zip", content))
+    for number in numbers:
+        content = small_zip(Random(platform.seed + number))  # noqa: S311 - a world, not a secret
+        platform.post(platform.channel(HALL), file=platform.add_content(f"set-{number:02}.zip", content))
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             posted[f"set-{number:02}.zip"] = archive.namelist()
     return posted
