@@ -8,7 +8,7 @@ import signal
 import urllib.error
 import urllib.request
 from asyncio.subprocess import DEVNULL, PIPE, Process
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ import pytest
 
 from tests.cli.program import TIDEGATE, environment, tidegate
 from tests.servers import free_port
+from tests.waiting import until
 
 PATIENCE = 90
 
@@ -86,12 +87,6 @@ async def link_shop(home: Path, control: str, *command: str) -> str:
         _, said = await adding.communicate()
     assert adding.returncode == 0, said.decode()
     return said.decode()
-
-
-async def until(condition: Callable[[], bool]) -> None:
-    async with asyncio.timeout(PATIENCE):
-        while not await asyncio.to_thread(condition):
-            await asyncio.sleep(0.05)
 
 
 async def test_an_account_is_added_served_paused_handed_over_and_removed(home: Path, control: str) -> None:

@@ -14,7 +14,8 @@ from typing import Any
 import pytest
 
 from tests.cli.program import TIDEGATE, environment, tidegate
-from tests.cli.test_account import PATIENCE, accounts, ask, line, running, until
+from tests.cli.test_account import PATIENCE, accounts, ask, line, running
+from tests.waiting import until
 
 PHONE = "+10000000001"
 

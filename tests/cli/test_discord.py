@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 
 from tests.cli.program import TIDEGATE, environment
-from tests.cli.test_account import ask, line, running, until
+from tests.cli.test_account import ask, line, running
 from tests.cli.test_channel import do, told
+from tests.waiting import until
 
 WORLD = {
     "discord": {

@@ -9,7 +9,8 @@ from collections import Counter
 from pathlib import Path
 
 from tests.cli.program import TIDEGATE, environment, tidegate
-from tests.cli.test_account import accounts, ask, control, running, until
+from tests.cli.test_account import accounts, ask, control, running
+from tests.waiting import until
 
 __all__ = ["control"]
 

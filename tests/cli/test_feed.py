@@ -9,12 +9,13 @@ import re
 import signal
 import subprocess
 from asyncio.subprocess import PIPE, Process
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 from tests.cli.program import TIDEGATE, environment, tidegate
+from tests.waiting import until
 from tidegate.store import feed
 from tidegate.store.database import Database
 
@@ -32,14 +33,6 @@ async def record(database: Database, *subjects: str, **data: object) -> None:
             return not await feed.lag(connection)
 
     await until(all_told)
-
-
-async def until(condition: Callable[[], Awaitable[bool]]) -> None:
-    async with asyncio.timeout(PATIENCE):
-        while True:
-            if await condition():
-                return
-            await asyncio.sleep(0.05)
 
 
 async def printed(database: Database, home: Path, *arguments: str) -> list[dict[str, Any]]:

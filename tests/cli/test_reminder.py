@@ -12,8 +12,9 @@ from typing import Any
 import pytest
 
 from tests.cli.program import tidegate
-from tests.cli.test_account import ask, line, running, until
+from tests.cli.test_account import ask, line, running
 from tests.cli.test_channel import PHONE, add_account, told
+from tests.waiting import until
 
 GROUPS = [f"Group {number}" for number in range(1, 9)]
 WORLD = {

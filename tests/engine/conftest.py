@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
+from tests.waiting import until
 from tidegate.app import House, allowance_of, run_worker
 from tidegate.clock import SystemClock
 from tidegate.engine.obeying import Handler
@@ -81,9 +82,7 @@ class Engine:
             await database.close()
 
     async def until(self, condition: Callable[[], Awaitable[object]]) -> None:
-        async with asyncio.timeout(20):
-            while not await condition():
-                await asyncio.sleep(0.01)
+        await until(condition)
 
     async def until_called(self, account: str, times: int = 1) -> None:
         """Until the platform got that many more calls for the account."""

@@ -7,7 +7,8 @@ from datetime import timedelta
 
 from tests.mirror.conftest import Mirror
 from tests.mirror.test_backfill import mirrored, stored
-from tests.mirror.test_rounds import cycles, until
+from tests.mirror.test_rounds import cycles
+from tests.waiting import until
 from tidegate.clock import SystemClock
 from tidegate.mirror.cycle import CycleHabits
 from tidegate.mirror.history import HistoryHabits

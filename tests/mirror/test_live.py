@@ -9,7 +9,8 @@ from datetime import UTC, datetime
 import pytest
 
 from tests.mirror.conftest import Mirror, make_mirror
-from tests.mirror.test_rounds import until, working
+from tests.mirror.test_rounds import working
+from tests.waiting import until
 from tidegate.errors import NotOurs
 from tidegate.loopback.telegram import World
 from tidegate.loopback.telegram.channels import Channel

@@ -8,7 +8,8 @@ from hashlib import sha256
 import pytest
 
 from tests.mirror.conftest import Mirror
-from tests.mirror.test_rounds import until, working
+from tests.mirror.test_rounds import working
+from tests.waiting import until
 from tidegate.errors import SignedOut
 from tidegate.loopback.faults import Fault, FaultKind
 from tidegate.loopback.telegram import World

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable
 from contextlib import asynccontextmanager
 from datetime import timedelta
 from typing import Any
@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from tests.mirror.conftest import Mirror
 from tests.mirror.test_contents import zipped
+from tests.waiting import until
 from tidegate.clock import SystemClock
 from tidegate.errors import PlatformError
 from tidegate.loopback.faults import Fault, FaultKind
@@ -58,12 +59,6 @@ async def working(
 
 async def cycles(mirror: Mirror) -> list[dict[str, Any]]:
     return [row["report"] for row in await mirror.rows("SELECT report FROM cycles ORDER BY id")]
-
-
-async def until(condition: Callable[[], Awaitable[bool]]) -> None:
-    async with asyncio.timeout(20):
-        while not await condition():
-            await asyncio.sleep(0.01)
 
 
 async def test_a_cycle_at_the_start_and_then_now_and_again(mirror: Mirror, channel: Channel) -> None:

@@ -13,6 +13,7 @@ import pytest
 from tests.held import holding
 from tests.mirror.conftest import Mirror, make_mirror
 from tests.platforms.telegram.people import CONTROL, PHONE, Drawer, finding, signed_in_before
+from tests.waiting import until
 from tidegate.clock import HeldClock
 from tidegate.errors import SignedOut
 from tidegate.lanes import Lane, ReadLimits
@@ -56,11 +57,6 @@ class Neighbours:
         return await self.database.pool.fetchval(
             "SELECT count(*) FROM archive_parts p JOIN channels c ON c.id = p.channel WHERE c.number = $1", number
         )
-
-    async def until(self, what: str, condition: object) -> None:
-        async with asyncio.timeout(30):
-            while not condition():  # type: ignore[operator]
-                await asyncio.sleep(0.01)
 
     def flood_on_page(self, phone: str, page: int, seconds: float) -> None:
         """That page of this account's search is answered with a wait."""
@@ -137,7 +133,7 @@ async def test_s42_s43_a_flood_holds_one_accounts_search_and_nobody_else(neighbo
     """S-42, S-43: Ada's search waits 300 s at its second page and then goes on there; Bob's cycle ends meanwhile."""
     neighbours.flood_on_page(PHONE, 2, 300)
     ada = asyncio.create_task(neighbours.cycle(PHONE))
-    await neighbours.until("Ada is asked to wait", lambda: neighbours.searches(PHONE) == 2)
+    await until(lambda: neighbours.searches(PHONE) == 2)
     await neighbours.clock.advance(timedelta(seconds=10))
     bob = await neighbours.cycle(BOB)
     assert bob.tally.files == FILES
@@ -158,7 +154,7 @@ async def test_s44_a_short_flood_is_waited_for_in_sight(neighbours: Neighbours) 
     """S-44: four seconds are the lane's to wait: on record with their end, told in the feed, no call before it."""
     neighbours.flood_on_page(PHONE, 1, 4)
     ada = asyncio.create_task(neighbours.cycle(PHONE))
-    await neighbours.until("Ada is asked to wait", lambda: neighbours.searches(PHONE) == 1)
+    await until(lambda: neighbours.searches(PHONE) == 1)
     await neighbours.clock.advance(timedelta(seconds=1))
     pool = neighbours.database.pool
     [wait] = await pool.fetch("SELECT kind, key, until - clock_now() AS left FROM waits")

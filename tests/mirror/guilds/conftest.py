@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
@@ -174,12 +174,6 @@ class GuildMirror:
 def truth(channel: Channel) -> dict[int, str]:
     """A channel's messages as the platform holds them."""
     return {message.id: message.text for message in channel.history}
-
-
-async def until(condition: Callable[[], Awaitable[bool]]) -> None:
-    async with asyncio.timeout(120):
-        while not await condition():
-            await asyncio.sleep(0.01)
 
 
 def talk(world: World, channel: Channel, count: int, text: str = "talk") -> list[int]:

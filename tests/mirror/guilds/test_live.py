@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
-from tests.mirror.guilds.conftest import PAGES, GuildMirror, channels_of, talk, turns_of, until
+from tests.mirror.guilds.conftest import PAGES, GuildMirror, channels_of, talk, turns_of
+from tests.waiting import until
 from tidegate.loopback.discord import DiscordServer, World
 from tidegate.loopback.discord.places import Guild
 from tidegate.loopback.faults import Fault, FaultKind

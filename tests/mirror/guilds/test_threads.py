@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from tests.mirror.guilds.conftest import PAGES, GuildMirror, channels_of, talk, until
+from tests.mirror.guilds.conftest import PAGES, GuildMirror, channels_of, talk
+from tests.waiting import until
 from tidegate.loopback.discord import World
 from tidegate.loopback.discord.places import ChannelKind, Guild
 from tidegate.loopback.discord.threads import start

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
 
 import pytest
 
 from tests.platforms.discord.conftest import Opens, next_hint
+from tests.waiting import until
 from tidegate.errors import NotOurs, NotSent, SignedOut
 from tidegate.loopback.discord import DiscordServer, World, threads
 from tidegate.loopback.discord.news import News
@@ -140,9 +140,7 @@ async def test_hints_nobody_takes_begin_the_stream_anew(
         told = client.told() or {}
         return told[ChannelId(general.id)].newest == ids[-1]
 
-    async with asyncio.timeout(20):
-        while not is_told():
-            await asyncio.sleep(0.01)
+    await until(is_told)
     began = await next_hint(client, lambda hint: hint.stream is Stream.BEGAN and hint.channel is None)
     while began.heads is not None and began.heads[ChannelId(general.id)].newest not in ids:
         began = await next_hint(client, streams(Stream.BEGAN))
@@ -172,9 +170,7 @@ async def test_closing_ends_the_session(client: DiscordAccount, discord: Discord
     await client.close()
     with pytest.raises(NotSent):
         await next_hint(client, lambda _: False)
-    async with asyncio.timeout(20):
-        while discord.gateway.sessions:
-            await asyncio.sleep(0.01)
+    await until(lambda: not discord.gateway.sessions)
 
 
 async def test_a_call_frozen_on_its_way_does_not_leave(client: DiscordAccount, world: World, general: Channel) -> None:

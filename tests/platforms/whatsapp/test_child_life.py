@@ -7,7 +7,7 @@ import os
 import signal
 import sys
 from asyncio.subprocess import PIPE
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from datetime import timedelta
 from pathlib import Path
@@ -17,18 +17,13 @@ import pytest
 from tests.platforms.discord.people import Drawer
 from tests.platforms.whatsapp.conftest import Opens
 from tests.platforms.whatsapp.test_client import say, until_back
+from tests.waiting import until
 from tidegate.errors import NotSent, OutcomeUnknown
 from tidegate.loopback.faults import Fault, FaultKind
 from tidegate.loopback.whatsapp import WhatsAppServer, World
 from tidegate.loopback.whatsapp.world import Group
 from tidegate.platforms.whatsapp.client import WhatsAppAccount
 from tidegate.platforms.whatsapp.opening import DEVICE
-
-
-async def until(condition: Callable[[], object]) -> None:
-    async with asyncio.timeout(30):
-        while not condition():
-            await asyncio.sleep(0.02)
 
 
 def strike(client: WhatsAppAccount, number: signal.Signals) -> int:

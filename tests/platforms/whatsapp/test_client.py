@@ -9,6 +9,7 @@ import pytest
 
 from tests.platforms.whatsapp.conftest import Opens
 from tests.platforms.whatsapp.people import PHONE
+from tests.waiting import until
 from tidegate.errors import AskedToWait, ChannelGone, Halted, NotOurs, NotSent, OutcomeUnknown, Refused
 from tidegate.loopback.faults import Fault, FaultKind
 from tidegate.loopback.whatsapp import WhatsAppServer, World
@@ -32,9 +33,7 @@ async def say(client: WhatsAppAccount, group: Group, text: str = "hello") -> Rec
 
 async def until_back(client: WhatsAppAccount, group: Group) -> None:
     """Until a send goes through again; nothing leaves while nothing is connected, so none is sent twice."""
-    async with asyncio.timeout(30):
-        while not await is_back(client, group):
-            await asyncio.sleep(0.05)
+    await until(lambda: is_back(client, group))
 
 
 async def is_back(client: WhatsAppAccount, group: Group) -> bool:

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from tests.platforms.discord.people import Drawer
 from tests.platforms.whatsapp.conftest import Opens
 from tests.platforms.whatsapp.people import PHONE, NoSessions, account
+from tests.waiting import until
 from tidegate.clock import SystemClock
 from tidegate.errors import BadInput, PlatformError
 from tidegate.loopback.whatsapp import WhatsAppServer
@@ -93,9 +94,7 @@ async def test_giving_up_leaves_nothing_behind(whatsapp: WhatsAppServer, pairs: 
     """No device waits on WhatsApp's side, and nothing was kept on ours."""
     async with aclosing(pairs()) as linking:
         assert isinstance(await anext(linking), Scan)
-    async with asyncio.timeout(20):
-        while whatsapp.world.pairings:
-            await asyncio.sleep(0.02)
+    await until(lambda: not whatsapp.world.pairings)
     assert fresh.kept == {}
 
 

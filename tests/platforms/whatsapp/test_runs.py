@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from tests.platforms.whatsapp.conftest import Opens
+from tests.waiting import until
 from tidegate.clock import SystemClock
 from tidegate.errors import Banned, SignedOut, TidegateError
 from tidegate.lanes import Lane, ReadLimits, SendLimits
@@ -63,17 +64,12 @@ class Shop:
             found = (await runs.counts(connection, [number]))[number]
         return {state.value: count for state, count in found.items() if count}
 
-    async def until(self, condition: Callable[[], Awaitable[object]]) -> None:
-        async with asyncio.timeout(60):
-            while not await condition():
-                await asyncio.sleep(0.05)
-
     async def until_counts(self, number: RunId, **expected: int) -> None:
         async def is_so() -> bool:
             return await self.counts(number) == expected
 
         try:
-            await self.until(is_so)
+            await until(is_so)
         except TimeoutError:
             pytest.fail(f"{expected} did not come; it is {await self.counts(number)}")
 
@@ -166,7 +162,7 @@ async def test_a_group_that_threw_us_out(shop: Shop) -> None:
             status = (await runs.find(connection, number)).status
         return status is not None and status.value == "partial"
 
-    await shop.until(is_partial)
+    await until(is_partial)
 
 
 async def test_a_restriction_pauses_the_account(shop: Shop) -> None:
@@ -178,7 +174,7 @@ async def test_a_restriction_pauses_the_account(shop: Shop) -> None:
     async def is_paused() -> bool:
         return await shop.state() == "paused"
 
-    await shop.until(is_paused)
+    await until(is_paused)
     why = await shop.database.pool.fetchval("SELECT data ->> 'why' FROM events WHERE kind = 'account.paused'")
     assert "463" in why
     assert len(shop.arrived()) == 2
@@ -194,8 +190,8 @@ async def test_an_account_that_is_stopped_keeps_what_is_left(shop: Shop, kind: F
     async def is_stopped() -> bool:
         return await shop.state() == state
 
-    await shop.until(is_stopped)
+    await until(is_stopped)
     await shop.until_counts(number, sent=2, unknown=1, pending=2)
     assert len(shop.arrived()) == 2
-    until = await shop.database.pool.fetchval("SELECT state_until FROM accounts")
-    assert (until is not None and until >= before + timedelta(hours=1)) == (kind is FaultKind.BANNED)
+    held_until = await shop.database.pool.fetchval("SELECT state_until FROM accounts")
+    assert (held_until is not None and held_until >= before + timedelta(hours=1)) == (kind is FaultKind.BANNED)
