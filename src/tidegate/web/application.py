@@ -7,6 +7,7 @@ from http import HTTPStatus
 from fastapi import FastAPI
 from fastapi.responses import JSONResponse, Response
 from prometheus_client import CONTENT_TYPE_LATEST, REGISTRY, CollectorRegistry, generate_latest
+from starlette.types import ASGIApp
 
 from tidegate import __version__
 from tidegate.sources import Loaded, load
@@ -26,13 +27,19 @@ from tidegate.web.signing_in import signing_in
 from tidegate.web.site import Site
 
 
+class _Tidegate(FastAPI):
+    """With the edge around everything, the answer to our own faults included, which middleware would not reach."""
+
+    def build_middleware_stack(self) -> ASGIApp:
+        return Edge(super().build_middleware_stack(), prefix=self.state.site.prefix)
+
+
 def make_app(database: Database, loaded: Loaded | None = None, *, pages: bool = True) -> FastAPI:
     """The application over one open database, set as *loaded* says; a worker alone has no *pages*."""
     loaded = loaded or load({})
     site = Site.of(loaded.settings)
-    app = FastAPI(title="Tidegate", version=__version__, docs_url=None, redoc_url=None, openapi_url=None)
+    app = _Tidegate(title="Tidegate", version=__version__, docs_url=None, redoc_url=None, openapi_url=None)
     explain(app)
-    app.add_middleware(Edge, prefix=site.prefix)
     app.state.database = database
     app.state.loaded = loaded
     app.state.site = site

@@ -34,7 +34,7 @@ HEADERS = {
 LONGEST_BODY = 1 << 20
 """Bytes of a request's body, for everything that is no upload."""
 
-UPLOADS = "/uploads"
+UPLOADS = "/uploads/"
 """Below this path bodies are bounded by those who take them."""
 
 
@@ -60,7 +60,7 @@ class Edge:
                 headers.setdefault("Cache-Control", "no-store")
             await send(message)
 
-        if _announced(scope) > LONGEST_BODY and UPLOADS not in scope["path"]:
+        if _announced(scope) > LONGEST_BODY and not scope["path"].startswith(UPLOADS):
             answer = PlainTextResponse(f"A request may have {LONGEST_BODY} bytes; this one is longer.", 413)
             await answer(scope, receive, send_with_headers)
             return
@@ -75,7 +75,7 @@ def _announced(scope: Scope) -> int:
 
 def _bounded(scope: Scope, receive: Receive) -> Receive:
     """Stop listening to a body that goes on beyond the bound without having announced it."""
-    if UPLOADS in scope["path"]:
+    if scope["path"].startswith(UPLOADS):
         return receive
     heard = 0
 

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from http import HTTPStatus
 
+import structlog
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, Response
 from starlette.exceptions import HTTPException
 
 from tidegate.errors import BadInput, TidegateError
+from tidegate.store.database import AWAY
 from tidegate.web.rendering import is_htmx, page
+
+_log = structlog.get_logger(__name__)
 
 
 def explain(app: FastAPI) -> None:
@@ -19,6 +23,8 @@ def explain(app: FastAPI) -> None:
     app.add_exception_handler(RequestValidationError, _refuse_input)
     app.add_exception_handler(BadInput, _refuse_bad_input)
     app.add_exception_handler(TidegateError, _refuse_for_now)
+    for away in AWAY:
+        app.add_exception_handler(away, _refuse_while_away)
     app.add_exception_handler(Exception, _own_fault)
 
 
@@ -66,6 +72,13 @@ async def _refuse_bad_input(request: Request, found: Exception) -> Response:
 async def _refuse_for_now(request: Request, found: Exception) -> Response:
     """It makes sense and cannot be done in the state that things are in; the sentence says what to do first."""
     return refusal(request, HTTPStatus.CONFLICT, str(found))
+
+
+async def _refuse_while_away(request: Request, found: Exception) -> Response:
+    """The database restarts, is cut off or short of something: asking again soon may help."""
+    _log.warning("web.database_away", path=request.url.path, problem=str(found) or type(found).__name__)
+    sentence = "The database does not answer right now. Try again in a moment."
+    return refusal(request, HTTPStatus.SERVICE_UNAVAILABLE, sentence, {"Retry-After": "5"})
 
 
 async def _own_fault(request: Request, _problem: Exception) -> Response:

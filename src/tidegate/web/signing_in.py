@@ -24,6 +24,7 @@ from tidegate.web.site import site_of
 
 SHORTEST_PASSWORD, LONGEST_PASSWORD = 10, 1_000
 _LINK_COMMAND = "tidegate web --sign-in-link"
+_USED_UP = f"This link was used already or is too old. Make a new one: {_LINK_COMMAND}"
 
 _COOKIE_FOR = 400 * 24 * 3600  # seconds, the longest browsers keep one; the session's own end is in the database
 
@@ -60,8 +61,7 @@ async def ask(request: Request, database: InDatabase, once: str = "", next: str 
         good = bool(once) and await sign_ins.link_is_good(connection, once)
     if once and good:
         return page(request, "sign_in_once.html", once=once, has_password=kept is not None, trouble="")
-    trouble = f"This link was used already or is too old. Make a new one: {_LINK_COMMAND}" if once else ""
-    return _ask_again(request, trouble, next=next, has_password=kept is not None)
+    return _ask_again(request, _USED_UP if once else "", next=next, has_password=kept is not None)
 
 
 @signing_in.post("/sign-in")
@@ -98,22 +98,24 @@ async def with_link(
     once: Annotated[str, Form(max_length=200)],
     password: Annotated[str, Form(max_length=LONGEST_PASSWORD)] = "",
 ) -> Response:
-    """Use a one-time link up: whoever has it is the operator, and may set the password along the way."""
+    """Use a one-time link up: whoever has it is the operator, and may set the password along the way.
+
+    The link is looked at first: hashing takes a core and 64 MiB for a moment, and is for nobody who guesses.
+    """
     require_own_origin(request)
+    async with database.connection() as connection:
+        if not await sign_ins.link_is_good(connection, once):
+            return _ask_again(request, _USED_UP, next="/", status=HTTPStatus.FORBIDDEN)
     try:
         hashed = await hash_password(password) if password else None
     except BadInput as problem:
         return await _greet_again(request, database, once, str(problem))
     async with database.transaction() as connection:
         if not await sign_ins.use_link(connection, once):
-            secret = None
-        else:
-            if hashed is not None:
-                await sign_ins.set_password(connection, hashed)
-            secret = await _begin(request, connection)
-    if secret is None:
-        trouble = f"This link was used already or is too old. Make a new one: {_LINK_COMMAND}"
-        return _ask_again(request, trouble, next="/", status=HTTPStatus.FORBIDDEN)
+            return _ask_again(request, _USED_UP, next="/", status=HTTPStatus.FORBIDDEN)
+        if hashed is not None:
+            await sign_ins.set_password(connection, hashed)
+        secret = await _begin(request, connection)
     return _signed_in(request, secret, "/")
 
 

@@ -6,7 +6,7 @@ from http import HTTPStatus
 from typing import Annotated
 from urllib.parse import quote
 
-from fastapi import APIRouter, Form, HTTPException, Request
+from fastapi import APIRouter, Form, HTTPException, Query, Request
 from fastapi.responses import Response
 from pydantic import BaseModel, Field
 
@@ -18,18 +18,20 @@ from tidegate.store import account_list, accounts
 from tidegate.store.account_list import AT_A_TIME
 from tidegate.store.database import Database
 from tidegate.web.api.access import AsSet, InDatabase
+from tidegate.web.api.asking import BIGGEST, Text
 from tidegate.web.conversations import Conversation, Conversations
 from tidegate.web.rendering import changed, go_to, page
 from tidegate.words import Account, AccountState, Platform, Standing
 
 pages = APIRouter()
 
-Named = Annotated[str, Form()]
+Named = Annotated[Text, Form()]
+After = Annotated[int, Query(ge=0, le=BIGGEST)]
 Phone = Annotated[str, Form(max_length=50)]
 
 
 @pages.get("/accounts")
-async def show(request: Request, database: InDatabase, like: str = "", after: int = 0) -> Response:
+async def show(request: Request, database: InDatabase, like: Text = "", after: After = 0) -> Response:
     """Accounts, some at a time, in the order they were added."""
     async with database.connection() as connection:
         found = await account_list.some(connection, like=like, after=after)
@@ -42,7 +44,7 @@ async def show(request: Request, database: InDatabase, like: str = "", after: in
 
 
 @pages.get("/accounts/list")
-async def show_list(request: Request, database: InDatabase, like: str = "", after: int = 0) -> Response:
+async def show_list(request: Request, database: InDatabase, like: Text = "", after: After = 0) -> Response:
     async with database.connection() as connection:
         found = await account_list.some(connection, like=like, after=after)
     return page(request, "parts/accounts.html", accounts=found, like=like)

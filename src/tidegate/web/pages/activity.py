@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Form, Request
+from fastapi import APIRouter, Form, Path, Query, Request
 from fastapi.responses import Response
 
 from tidegate.reminders import controls
@@ -17,12 +17,16 @@ from tidegate.store import run_moves, run_targets, runs
 from tidegate.store.database import Connection
 from tidegate.store.runs import Run
 from tidegate.web.api.access import InDatabase
+from tidegate.web.api.asking import BIGGEST
 from tidegate.web.rendering import changed, page
 from tidegate.words import RunId
 
 _RUNS, _TARGETS = 50, 100
 
 pages = APIRouter()
+
+RunNumber = Annotated[int, Path(ge=1, le=BIGGEST)]
+After = Annotated[int, Query(ge=0, le=2**31 - 1)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +77,7 @@ def _named(counts: Counter[TargetState]) -> dict[str, int]:
 
 @pages.get("/activity/{run}")
 async def show_run(
-    request: Request, database: InDatabase, run: int, state: TargetState | None = None, after: int = 0
+    request: Request, database: InDatabase, run: RunNumber, state: TargetState | None = None, after: After = 0
 ) -> Response:
     async with database.connection() as connection:
         return page(request, "run.html", **await _run(connection, RunId(run), state, after))
@@ -81,7 +85,7 @@ async def show_run(
 
 @pages.get("/activity/{run}/now")
 async def show_run_now(
-    request: Request, database: InDatabase, run: int, state: TargetState | None = None, after: int = 0
+    request: Request, database: InDatabase, run: RunNumber, state: TargetState | None = None, after: After = 0
 ) -> Response:
     async with database.connection() as connection:
         return page(request, "parts/run.html", **await _run(connection, RunId(run), state, after))
@@ -120,7 +124,7 @@ async def resume_all(request: Request, database: InDatabase) -> Response:
 
 
 @pages.post("/activity/{run}/pause")
-async def pause(request: Request, database: InDatabase, run: int) -> Response:
+async def pause(request: Request, database: InDatabase, run: RunNumber) -> Response:
     """Make no further claim for it; what is in flight completes."""
     async with database.transaction() as connection:
         await controls.pause(connection, RunId(run))
@@ -128,14 +132,14 @@ async def pause(request: Request, database: InDatabase, run: int) -> Response:
 
 
 @pages.post("/activity/{run}/resume")
-async def resume(request: Request, database: InDatabase, run: int) -> Response:
+async def resume(request: Request, database: InDatabase, run: RunNumber) -> Response:
     async with database.transaction() as connection:
         await controls.resume(connection, RunId(run))
     return changed(request, f"Run {run} goes on.", back=f"/activity/{run}")
 
 
 @pages.post("/activity/{run}/cancel")
-async def cancel(request: Request, database: InDatabase, run: int) -> Response:
+async def cancel(request: Request, database: InDatabase, run: RunNumber) -> Response:
     """Send nothing more of it; what was sent stays sent."""
     async with database.transaction() as connection:
         await controls.cancel(connection, RunId(run))
@@ -146,7 +150,7 @@ async def cancel(request: Request, database: InDatabase, run: int) -> Response:
 async def resolve(
     request: Request,
     database: InDatabase,
-    run: int,
+    run: RunNumber,
     resolution: Annotated[Resolution, Form()],
     group: Annotated[list[str] | None, Form()] = None,
 ) -> Response:

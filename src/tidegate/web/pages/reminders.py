@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import zip_longest
 from typing import Annotated
 
 from fastapi import APIRouter, Form, Request
@@ -84,7 +85,7 @@ async def _show_form(request: Request, database: Database, form: ReminderForm, t
     return page(
         request, "reminder_form.html", form=form, account=account, accounts=names, groups=found, lists=lists,
         chosen=set(form.group), others="\n".join(others), weekdays=WEEKDAYS, trouble=trouble,
-        messages=list(zip(form.text, form.file, form.sha256, strict=True)),
+        messages=list(zip_longest(form.text, form.file, form.sha256, fillvalue="")),
     )  # fmt: skip
 
 
@@ -118,9 +119,12 @@ async def _look(database: Database, settings: Settings, form: ReminderForm) -> F
 
 @pages.post("/reminders/save")
 async def save(request: Request, database: InDatabase, form: Filled) -> Response:
-    """Keep it as it was reviewed."""
-    async with database.transaction() as connection:
-        await _keep(connection, form)
+    """Keep it as it was reviewed; what can no longer be is said above the form, with everything as it was typed."""
+    try:
+        async with database.transaction() as connection:
+            await _keep(connection, form)
+    except BadInput as problem:
+        return await _show_form(request, database, form, trouble=str(problem))
     return go_to(request, "/reminders")
 
 
