@@ -86,6 +86,19 @@ def test_little_is_needed():
         (("{group}", "{grupo}"), "Part 1 has the placeholder {grupo}, which nothing fills"),
         (("{group}", "{group"), "a brace without its partner"),
         (("{group}", "{group.__class__}"), "which nothing fills"),
+        (("{group}", "{group!r}"), "{group!r}, which nothing fills"),
+        (("{group}", "{group:>99999999}"), "{group:>99999999}, which nothing fills"),
+        (("{group}", "{group:{reminder}}"), "which nothing fills"),
+        (('"Friday stock"', '"Friday stock "'), "name cannot be 'Friday stock '"),
+        (('"Friday stock"', '"Friday\\u001b[31m"'), "characters that cannot stand there"),
+        (("start_hour = 6", "start_hour = true"), "delivery_window_start_hour cannot be True"),
+        (('targets = ["Group A", "120363041234567890@g.us"]', 'all = "yes"'), "all cannot be 'yes'"),
+        (('cron = "0 9 * * FRI"', 'every = "day", time = 9'), "schedule.time cannot be 9"),
+        (('cron = "0 9 * * FRI"', 'every = "day", time = "09:30+08:00"'), "on the reminder's own clock"),
+        (('cron = "0 9 * * FRI"', "at = 1_800_000_000"), "schedule.at cannot be 1800000000"),
+        (('cron = "0 9 * * FRI"', 'every = "day", on = "FRI"'), 'takes no "on"'),
+        (('cron = "0 9 * * FRI"', 'every = "week", on = "FRY"'), 'A week has no day "FRY"'),
+        (('cron = "0 9 * * FRI"', 'every = "month", on = 0'), 'A month has no day "0"'),
         (('text = "Good morning {group}"', 'text = "  "'), "Part 1 is empty"),
         (('text = "Good morning {group}"', ""), "Part 1 needs either a text or a media file"),
         (('media = "poster.jpg"', ""), "Part 2 needs either"),
@@ -106,6 +119,33 @@ def test_every_mistake_is_told_at_once():
     with pytest.raises(BadInput) as refused:
         read_reminder('{"account": 3, "parts": [], "colour": "red"}')
     assert len(str(refused.value).splitlines()) == 4
+
+
+def test_a_mistake_is_told_once():
+    """A part that cannot be is no reason to say that there are none."""
+    with pytest.raises(BadInput) as refused:
+        read_reminder(FRIDAY.replace('caption = "New prices"', 'kind = "audio"'))
+    assert str(refused.value).splitlines() == [
+        "parts.2.kind cannot be 'audio': input should be 'picture', 'video' or 'document'."
+    ]
+
+
+def test_a_file_as_windows_editors_write_it_is_read():
+    """They begin it with a mark that nobody sees."""
+    assert read_reminder("\ufeff" + FRIDAY) == read_reminder(FRIDAY)
+
+
+def test_a_document_deeper_than_anybody_can_read_is_refused():
+    """A sentence, and no traceback."""
+    with pytest.raises(BadInput, match="lists within lists"):
+        read_reminder('{"parts":' + "[" * 100_000)
+
+
+@pytest.mark.parametrize("at", ["2026-12-01", '"2026-12-01"'])
+def test_a_date_alone_is_meant_at_nine(at):
+    """The contract: 09:00 when no time is given."""
+    written = FRIDAY.replace('cron = "0 9 * * FRI"', f"at = {at}")
+    assert read_reminder(written).schedule == Once(datetime(2026, 12, 1, 9))  # noqa: DTZ001 - as written
 
 
 def test_broken_json_is_named_as_such():
@@ -155,9 +195,10 @@ policies = st.builds(
     st.sampled_from(Begun),
     st.sampled_from(WhenOverlapping),
 )
+names = st.text(st.characters(exclude_categories=["Cs", "Cc", "Z"], exclude_characters="{}"), min_size=1, max_size=40)
 reminders = st.builds(
     Reminder,
-    plain,
+    names,
     plain,
     targets,
     st.lists(parts, min_size=1, max_size=3),

@@ -16,8 +16,28 @@ NY = ZoneInfo("America/New_York")
 NOON = datetime(2026, 11, 15, 12, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)
 
-LINES = ["0 9 * * FRI", "*/7 * * * *", "30 2 * * *", "0 0 1 * *", "59 23 31 12 *", "0 9 * * 1-5"]
+LINES = [
+    "0 9 * * FRI",
+    "30 1 * * *",
+    "45 1 * * *",
+    "*/7 * * * *",
+    "30 2 * * *",
+    "0 0 1 * *",
+    "59 23 31 12 *",
+    "0 9 * * 1-5",
+]
 instants = st.datetimes(datetime(2020, 1, 1), datetime(2036, 1, 1), timezones=st.just(UTC))  # noqa: DTZ001
+changes = st.builds(  # around instants at which one of the zones turns its clock back
+    lambda change, off: change + off,
+    st.sampled_from(
+        [
+            datetime(2026, 11, 1, 6, tzinfo=UTC),
+            datetime(2026, 10, 25, 1, tzinfo=UTC),
+            datetime(2026, 4, 4, 15, tzinfo=UTC),
+        ]
+    ),
+    st.timedeltas(timedelta(hours=-2), timedelta(hours=2)),
+)
 zones = st.sampled_from([KL, NY, ZoneInfo("Australia/Lord_Howe"), ZoneInfo("Europe/Berlin"), ZoneInfo("UTC")])
 
 
@@ -42,6 +62,8 @@ def test_a_repeat_without_a_time_fires_at_nine():
         (repeat(Every.WEEKDAY, at=time(7, 30)), "30 7 * * MON-FRI"),
         (repeat(Every.WEEK, on="FRI"), "0 9 * * FRI"),
         (repeat(Every.WEEK), "0 9 * * MON"),
+        (repeat(Every.WEEK, on="Friday"), "0 9 * * FRI"),
+        (repeat(Every.WEEK, on=0), "0 9 * * 0"),
         (repeat(Every.MONTH, on=15), "0 9 15 * *"),
     ],
 )
@@ -68,6 +90,8 @@ def test_a_time_that_comes_twice_fires_once():
     first = next_firing(Cron("30 1 * * *"), NY, datetime(2026, 11, 1, 4, tzinfo=UTC))
     assert first == datetime(2026, 11, 1, 5, 30, tzinfo=UTC)
     assert next_firing(Cron("30 1 * * *"), NY, first) == datetime(2026, 11, 2, 6, 30, tzinfo=UTC)
+    again = datetime(2026, 11, 1, 6, 10, tzinfo=UTC)  # ten past one for the second time
+    assert next_firing(Cron("30 1 * * *"), NY, again) == datetime(2026, 11, 2, 6, 30, tzinfo=UTC)
 
 
 def test_firings_missed_over_a_weekend_are_made_up_for_once():
@@ -79,7 +103,7 @@ def test_firings_missed_over_a_weekend_are_made_up_for_once():
     assert last_missed(daily, KL, saturday, saturday) == saturday
 
 
-@given(line=st.sampled_from(LINES), zone=zones, after=instants)
+@given(line=st.sampled_from(LINES), zone=zones, after=instants | changes)
 def test_the_next_firing_lies_ahead_and_nothing_lies_between(line, zone, after):
     """A firing is after the instant asked for, on a whole minute, and asking just before it finds it again."""
     fires = next_firing(Cron(line), zone, after)
@@ -89,7 +113,12 @@ def test_the_next_firing_lies_ahead_and_nothing_lies_between(line, zone, after):
     assert next_firing(Cron(line), zone, max(after, fires - MINUTE)) == fires
 
 
-@given(line=st.sampled_from(LINES), zone=zones, due=instants, late=st.timedeltas(timedelta(), timedelta(days=40)))
+@given(
+    line=st.sampled_from(LINES),
+    zone=zones,
+    due=instants | changes,
+    late=st.timedeltas(timedelta(), timedelta(days=40)),
+)
 def test_what_is_made_up_for_is_the_newest_that_was_due(line, zone, due, late):
     """After any outage: never before the one that was due, never in the future, and none between it and now."""
     due_at = next_firing(Cron(line), zone, due)

@@ -11,7 +11,7 @@ from string import Formatter
 from typing import Annotated, Any
 
 import tomli_w
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from tidegate.errors import BadInput
 from tidegate.port.media import MediaKind
@@ -41,11 +41,29 @@ _VIDEOS = {".mp4", ".mov", ".m4v", ".webm"}
 _STORABLE = r"^[^\x00]*$"  # PostgreSQL's text holds every other character
 Words = Annotated[str, Field(pattern=_STORABLE)]
 Named = Annotated[str, Field(min_length=1, max_length=200, pattern=_STORABLE)]
-Hour = Annotated[int, Field(ge=0, le=24)]
+_SHOWN = r"^[^\x00-\x20\x7f]([^\x00-\x1f\x7f]*[^\x00-\x20\x7f])?$"  # on one line of a terminal
+Name = Annotated[str, Field(min_length=1, max_length=200, pattern=_SHOWN)]
+Hour = Annotated[int, Field(strict=True, ge=0, le=24)]
 
 
 class _Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, str_strip_whitespace=False)
+
+
+def _with_usual_time(at: object) -> object:
+    """A date alone is meant at the usual time of day."""
+    if isinstance(at, str) and len(at) == len("2026-12-01"):
+        return f"{at}T{USUAL_TIME}"
+    if isinstance(at, calendar.date) and not isinstance(at, calendar.datetime):
+        return calendar.datetime.combine(at, USUAL_TIME)
+    return _not_counted(at)
+
+
+def _not_counted(at: object) -> object:
+    """A bare number would be read as seconds, which nobody means."""
+    if isinstance(at, int | float):
+        raise ValueError("write a date such as 2026-12-01T09:00:00, a time such as 09:30")  # noqa: TRY004 - what pydantic takes for a refusal
+    return at
 
 
 class WrittenPart(_Strict):
@@ -61,20 +79,20 @@ class WrittenSchedule(_Strict):
     """When it fires: one of cron, at and every; without any it is fired by hand."""
 
     cron: str | None = None
-    at: calendar.datetime | None = None
+    at: Annotated[calendar.datetime | None, BeforeValidator(_with_usual_time)] = None
     every: Every | None = None
-    time: calendar.time | None = None
+    time: Annotated[calendar.time | None, BeforeValidator(_not_counted)] = None
     on: str | int | None = None
 
 
 class WrittenReminder(_Strict):
     """A reminder before it is known to make sense."""
 
-    name: Named
+    name: Name
     account: Named
     targets: tuple[Named, ...] | None = None
     list: Named | None = None
-    all: bool = False
+    all: Annotated[bool, Field(strict=True)] = False
     schedule: WrittenSchedule | None = None
     timezone: str = "UTC"
     delivery_window_start_hour: Hour = 6
@@ -97,7 +115,8 @@ def checked(document: Mapping[str, Any]) -> Reminder:
     try:
         written = WrittenReminder.model_validate(document)
     except ValidationError as problem:
-        raise BadInput("\n".join(_sentence(one) for one in problem.errors())) from problem
+        wrong = [one for one in problem.errors() if one["type"] != "too_short" or not one["input"]]
+        raise BadInput("\n".join(map(_sentence, wrong))) from problem
     return as_reminder(written)
 
 
@@ -126,12 +145,15 @@ def as_reminder(written: WrittenReminder) -> Reminder:
 
 
 def _document(text: str) -> Mapping[str, Any]:
+    text = text.removeprefix("\ufeff")  # as some editors begin a file
     try:
         found = json.loads(text) if text.lstrip().startswith("{") else tomllib.loads(text)
     except json.JSONDecodeError as problem:
         raise BadInput(f"The reminder is not valid JSON: {problem}.") from problem
     except tomllib.TOMLDecodeError as problem:
         raise BadInput(f"The reminder is not valid TOML: {problem}.") from problem
+    except RecursionError as problem:
+        raise BadInput("The reminder has lists within lists, deeper than anything a reminder is.") from problem
     assert isinstance(found, dict)  # what begins with a brace is an object, and TOML is always a table
     return found
 
@@ -144,8 +166,12 @@ def _sentence(problem: Any) -> str:
             return f"The reminder needs {place}."
         case "extra_forbidden":
             return f"{place} is nothing a reminder has; see docs/reminders.md for what it may have."
+        case "too_short":
+            return f"{place} is empty, so there would be nothing to send."
+        case "string_pattern_mismatch":
+            return f"{place} cannot be {problem['input']!r}: it has characters that cannot stand there."
         case _:
-            message = problem["msg"]
+            message = problem["msg"].removeprefix("Value error, ").replace("valid tuple", "list")
             return f"{place} cannot be {problem['input']!r}: {message[0].lower()}{message[1:]}."
 
 
@@ -187,11 +213,14 @@ def kind_of(media: str) -> MediaKind:
 def _insist_on_placeholders(number: int, text: str) -> None:
     known = ", ".join("{" + name + "}" for name in PLACEHOLDERS)
     try:
-        used = [field for _, field, _, _ in Formatter().parse(text) if field is not None]
+        used = [
+            (field, conversion, spec) for _, field, spec, conversion in Formatter().parse(text) if field is not None
+        ]
     except ValueError as problem:
         raise ValueError(f"Part {number} has a brace without its partner; write {{{{ for a brace itself.") from problem
-    for name in used:
-        if name not in PLACEHOLDERS:
+    for field, conversion, spec in used:
+        if field not in PLACEHOLDERS or conversion or spec:
+            name = field + (f"!{conversion}" if conversion else "") + (f":{spec}" if spec else "")
             raise ValueError(f"Part {number} has the placeholder {{{name}}}, which nothing fills; there are: {known}.")
 
 

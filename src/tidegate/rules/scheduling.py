@@ -12,7 +12,9 @@ from cronsim import CronSim, CronSimError
 from tidegate.rules.window import instant_shown
 
 USUAL_TIME = time(9)
-"""When a repeat says nothing about the time of day."""
+"""When a schedule says nothing about the time of day."""
+
+_WEEKDAYS = ("MONDAY", "TUESDAY", "WEDNESDAY", "THURSDAY", "FRIDAY", "SATURDAY", "SUNDAY")
 
 
 class Every(StrEnum):
@@ -58,6 +60,10 @@ def repeat(every: Every, *, at: time = USUAL_TIME, on: str | int | None = None) 
 
     A month without that day is left out, as cron does it: who wants the end of each month writes the cron line with L.
     """
+    if at.tzinfo is not None or at.second or at.microsecond:
+        raise ValueError("The time of a repeat is an hour and a minute on the reminder's own clock, such as 09:30.")
+    if on is not None and every not in (Every.WEEK, Every.MONTH):
+        raise ValueError(f'A repeat every {every.value} takes no "on"; it belongs to every = "week" and "month".')
     clock = f"{at.minute} {at.hour}"
     match every:
         case Every.HOUR:
@@ -67,9 +73,24 @@ def repeat(every: Every, *, at: time = USUAL_TIME, on: str | int | None = None) 
         case Every.WEEKDAY:
             return Cron(f"{clock} * * MON-FRI")
         case Every.WEEK:
-            return Cron(f"{clock} * * {on or 'MON'}")
+            return Cron(f"{clock} * * {'MON' if on is None else _weekday(on)}")
         case Every.MONTH:
-            return Cron(f"{clock} {on or 1} * *")
+            return Cron(f"{clock} {1 if on is None else _day_of_month(on)} * *")
+
+
+def _weekday(on: str | int) -> str:
+    """A weekday by its name, in full or the first three letters, or by its number as cron counts."""
+    name = str(on).upper()
+    days = {name: name for name in "01234567"} | {form: day[:3] for day in _WEEKDAYS for form in (day, day[:3])}
+    if name not in days:
+        raise ValueError(f'A week has no day "{on}"; write a name such as "FRI".')
+    return days[name]
+
+
+def _day_of_month(on: str | int) -> str:
+    if str(on) not in map(str, range(1, 32)):
+        raise ValueError(f'A month has no day "{on}"; write a number from 1 to 31.')
+    return str(on)
 
 
 def next_firing(schedule: Schedule, zone: ZoneInfo, after: datetime) -> datetime | None:
@@ -80,11 +101,9 @@ def next_firing(schedule: Schedule, zone: ZoneInfo, after: datetime) -> datetime
     if isinstance(schedule, Once):
         at = instant_shown(schedule.at, zone)
         return at if at > after else None
-    try:
-        found: datetime = next(CronSim(schedule.line, after.astimezone(zone)))
-    except StopIteration:  # nothing in the next fifty years
-        return None
-    return found.astimezone(UTC)
+    # In an hour that comes twice, what is found the second time round is a reading of the first: it is over.
+    found = (one.astimezone(UTC) for one in CronSim(schedule.line, after.astimezone(zone)))
+    return next((one for one in found if one > after), None)
 
 
 def last_missed(schedule: Schedule, zone: ZoneInfo, due_at: datetime, now: datetime) -> datetime:
