@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import timedelta
 from typing import NoReturn
 
@@ -16,9 +17,11 @@ LOOP_LAG = Histogram(
 )
 
 
-async def watch(clock: Clock, *, every: timedelta = timedelta(milliseconds=50), into: Histogram = LOOP_LAG) -> NoReturn:
+async def watch(
+    clock: Clock, *, every: timedelta = timedelta(milliseconds=50), into: Callable[[float], None] = LOOP_LAG.observe
+) -> NoReturn:
     """Sleep again and again, and note how late each waking comes; a hold is seen short by at most *every*."""
     while True:
         asleep_at = clock.ticks()
         await clock.sleep(every)
-        into.observe(max(0.0, clock.ticks() - asleep_at - every.total_seconds()))
+        into(max(0.0, clock.ticks() - asleep_at - every.total_seconds()))

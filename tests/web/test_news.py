@@ -117,11 +117,26 @@ async def test_many_pages_share_one_reader_and_many_events_become_few_messages(d
     assert await _quiet(database, listeners)
 
 
+async def test_the_end_of_much_is_told_at_once(database: Database) -> None:
+    """As many events as are read at a time, and none after them: pages hear of them without waiting for the next."""
+    news = News(database)
+    async with aclosing(news.stream(None)) as stream:
+        await anext(stream)
+        async with database.transaction() as connection:
+            for number in range(feed.PAGE):
+                await feed.record(connection, "run.progressed", str(number))
+            last = await connection.fetchval("SELECT max(id) FROM events")
+        assert await _until(stream, last) == 1
+    news.close()
+
+
 async def _until(stream: AsyncIterator[bytes], event: int) -> int:
     """How many messages it takes until *event* is told."""
     told = 0
     async with asyncio.timeout(PATIENCE):
         async for message in stream:
+            if not message.startswith(b"id: "):  # a sign of life
+                continue
             told += 1
             if Cursor.parse(message.split(b"\n")[0].removeprefix(b"id: ").decode()).id >= event:
                 return told
@@ -142,7 +157,7 @@ async def test_a_page_that_does_not_listen_is_let_go(database: Database) -> None
     async with aclosing(news.stream(None)) as stream:
         await anext(stream)
         for _ in range(30):
-            news._spread(b"id: 1-1\n\n")
+            await news._spread(b"id: 1-1\n\n")
         assert [message async for message in stream] == []
 
 

@@ -11,7 +11,7 @@ import asyncio
 import math
 import re
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -24,6 +24,7 @@ from tidegate.errors import BadInput
 from tidegate.store.bell import CHANNEL, mark
 from tidegate.store.database import AWAY, Connection, Database
 
+PAGE = 500
 _POLL_AFTER = 1.0
 _ANSWER_WITHIN = 10.0
 _PAUSES = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
@@ -107,7 +108,7 @@ LIMIT $3
 """
 
 
-async def read(connection: Connection, after: Cursor = START, limit: int = 500) -> list[Event]:
+async def read(connection: Connection, after: Cursor = START, limit: int = PAGE) -> list[Event]:
     """The next events after *after*, oldest first.
 
     Fewer than *limit* means: no more can be told yet. An event waits until every transaction that was running when
@@ -163,8 +164,18 @@ async def measure_lag(database: Database, *, within: timedelta = timedelta(secon
         _LAG.set(math.nan)
 
 
-async def follow(database: Database, after: Cursor = START, *, page: int = 500) -> AsyncGenerator[Event, None]:
-    """Every event after *after*, as soon as it can be told, without end; close it with ``contextlib.aclosing``.
+async def follow(database: Database, after: Cursor = START, *, page: int = PAGE) -> AsyncGenerator[Event, None]:
+    """Every event after *after*, as soon as it can be told, without end; close it with ``contextlib.aclosing``."""
+    async with aclosing(follow_pages(database, after, page=page)) as pages:
+        async for events in pages:
+            for event in events:
+                yield event
+
+
+async def follow_pages(
+    database: Database, after: Cursor = START, *, page: int = PAGE
+) -> AsyncGenerator[list[Event], None]:
+    """The same in pages, for those who take much at once; one that is not full, or empty, ends what can be told by now.
 
     Hears the bell, and polls every second besides. While the database is away it tries again and again, and then
     goes on where it was: the place is kept here, so nothing is lost or told twice.
@@ -177,9 +188,8 @@ async def follow(database: Database, after: Cursor = START, *, page: int = 500) 
                     ear.news.clear()
                     events = await _read_in_time(database, after, page)
                     failures = 0
-                    for event in events:
-                        after = event.cursor
-                        yield event
+                    after = events[-1].cursor if events else after
+                    yield events
                     if len(events) < page:
                         await _wait(ear.news)
         except AWAY as problem:

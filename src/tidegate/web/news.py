@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import Any
@@ -22,7 +22,7 @@ EVERY = 0.25
 HEARTBEAT = 15.0
 _LASTS = 600.0  # then the browser asks anew, and is looked at anew
 _BEHIND = 20  # messages that a page may leave lying before it is let go, to come back for all of them as one
-_PAGE = 500
+_AT_ONCE = 20  # pages told before the loop does other work
 _BEAT = b":\n\n"
 
 
@@ -34,13 +34,14 @@ class Batch:
     families: set[str] = field(default_factory=set)
     told: list[dict[str, Any]] = field(default_factory=list)
 
-    def add(self, event: Event) -> None:
-        self.cursor = event.cursor
-        self.families.add(event.kind.partition(".")[0])
-        if event.kind == "reminder.fired":
-            self.told.append(
-                {"cursor": str(event.cursor), "title": event.subject, "body": str(event.data.get("body", ""))}
-            )
+    def add(self, events: list[Event]) -> None:
+        self.cursor = events[-1].cursor if events else self.cursor
+        self.families |= {event.kind.partition(".")[0] for event in events}
+        self.told += [
+            {"cursor": str(event.cursor), "title": event.subject, "body": str(event.data.get("body", ""))}
+            for event in events
+            if event.kind == "reminder.fired"
+        ]
 
     def message(self) -> bytes:
         """As server-sent events have it."""
@@ -54,8 +55,6 @@ class News:
     def __init__(self, database: Database) -> None:
         self._database = database
         self._pages: set[asyncio.Queue[bytes | None]] = set()
-        self._batch = Batch()
-        self._came = asyncio.Event()
         self._work: asyncio.Task[None] | None = None
 
     async def stream(self, after: Cursor | None) -> AsyncIterator[bytes]:
@@ -67,7 +66,7 @@ class News:
             if after is not None and (missed := await self._since(after)) is not None:
                 yield missed.message()
             async with asyncio.timeout(_LASTS):
-                while (message := await _next(queue)) is not None:
+                while (message := await queue.get()) is not None:
                     yield message
         except TimeoutError:
             return
@@ -97,44 +96,44 @@ class News:
 
     async def _run(self, begin: Cursor) -> None:
         async with asyncio.TaskGroup() as group:
-            group.create_task(self._read(begin))
-            group.create_task(self._tell())
+            group.create_task(self._tell(begin))
+            group.create_task(self._beat())
 
-    async def _read(self, begin: Cursor) -> None:
-        async with aclosing(feed.follow(self._database, begin)) as events:
-            async for event in events:
-                self._batch.add(event)
-                self._came.set()
+    async def _tell(self, begin: Cursor) -> None:
+        """Whatever comes; what comes while pages may not be told again yet is read when they may, all of it at once."""
+        batch = Batch()
+        async with aclosing(feed.follow_pages(self._database, begin)) as pages:
+            async for events in pages:
+                batch.add(events)
+                if batch.families and len(events) < feed.PAGE:
+                    await self._spread(batch.message())
+                    batch = Batch()
+                    await asyncio.sleep(EVERY)
 
-    async def _tell(self) -> None:
+    async def _beat(self) -> None:
+        """A sign of life now and then, so that nobody between here and the browser takes the line for dead."""
         while True:
-            await self._came.wait()
-            self._came.clear()
-            batch, self._batch = self._batch, Batch()
-            self._spread(batch.message())
-            await asyncio.sleep(EVERY)
+            await asyncio.sleep(HEARTBEAT)
+            await self._spread(_BEAT)
 
-    def _spread(self, message: bytes) -> None:
-        """The same bytes for every page; one that does not take them is let go."""
-        for queue in list(self._pages):
+    async def _spread(self, message: bytes) -> None:
+        """The same bytes for every page, some pages at a time; one that does not take them is let go."""
+        for number, queue in enumerate(list(self._pages), start=1):
             if not _put(queue, message):
                 self._pages.discard(queue)
+            if number % _AT_ONCE == 0:
+                await asyncio.sleep(0)
 
     async def _since(self, after: Cursor) -> Batch | None:
         """All that a page missed, as one batch."""
         batch, place = Batch(), after
         async with self._database.connection() as connection:
-            while events := await feed.read(connection, place, _PAGE):
-                _add(batch, events)
+            while events := await feed.read(connection, place):
+                batch.add(events)
                 place = batch.cursor
-                if len(events) < _PAGE:
+                if len(events) < feed.PAGE:
                     break
         return batch if batch.families else None
-
-
-def _add(batch: Batch, events: Iterable[Event]) -> None:
-    for event in events:
-        batch.add(event)
 
 
 def _put(queue: asyncio.Queue[bytes | None], message: bytes | None) -> bool:
@@ -146,12 +145,3 @@ def _put(queue: asyncio.Queue[bytes | None], message: bytes | None) -> bool:
         return False
     queue.put_nowait(message)
     return True
-
-
-async def _next(queue: asyncio.Queue[bytes | None]) -> bytes | None:
-    """The next message, or a sign of life when there is none for long."""
-    try:
-        async with asyncio.timeout(HEARTBEAT):
-            return await queue.get()
-    except TimeoutError:
-        return _BEAT
