@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
 from tidegate.engine.obeying import Handler
 from tidegate.engine.serving import Serving
-from tidegate.lanes import Lane
 from tidegate.mirror.backfill import backfill
 from tidegate.mirror.cycle import CycleHabits
 from tidegate.mirror.guilds import look_around
@@ -19,15 +18,12 @@ from tidegate.store import histories
 from tidegate.store.database import Database
 from tidegate.store.histories import History
 
-LaneOf = Callable[[Serving], Awaitable[Lane]]
-"""The lane of an account that is served, once it is connected."""
 
-
-def history_handlers(database: Database, habits: CycleHabits, lane_of: LaneOf) -> Mapping[str, Handler]:
+def history_handlers(database: Database, habits: CycleHabits) -> Mapping[str, Handler]:
     """The commands by their kind. *channels* are our keys of them, None for all; calls count for no cycle."""
 
     async def hand(serving: Serving) -> Hand:
-        return Hand(await lane_of(serving), database, None, habits.limits, habits.retries)
+        return Hand(await serving.connected(), database, None, habits.limits, habits.retries)
 
     async def asked_for(serving: Serving, args: dict[str, Any]) -> list[History]:
         async with database.connection() as connection:

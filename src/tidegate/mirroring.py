@@ -19,19 +19,19 @@ from tidegate.habits import filing_habits, habits_of
 from tidegate.history_commands import history_handlers
 from tidegate.lanes import Lane
 from tidegate.mirror.filer import Filer
-from tidegate.mirror.groups import GroupLanes
-from tidegate.mirror.guild_rounds import GuildRounds, GuildTimes
+from tidegate.mirror.guild_rounds import GuildRounds
 from tidegate.mirror.guilds import sync_guilds
 from tidegate.mirror.listing import sync_channels
-from tidegate.mirror.rounds import Rounds, Timetable
+from tidegate.mirror.rounds import Rounds
 from tidegate.mirror.scan import Hand
-from tidegate.mirror.side_by_side import together
+from tidegate.mirror.turns import Timetable
 from tidegate.openings import discord_opening, telegram_opening, whatsapp_opening
 from tidegate.port import Opener
 from tidegate.reminders.deliver import Habits
 from tidegate.reminders.deliveries import Deliveries
 from tidegate.reminders.waking import LOOK
 from tidegate.settings import Settings
+from tidegate.side_by_side import together
 from tidegate.store import accounts, channels, places, workers
 from tidegate.store.commands import Answer
 from tidegate.store.database import Database
@@ -67,7 +67,6 @@ async def trade_of(house: House, *, others: Trade | None = None, every: timedelt
     times = Timetable(every, every_live=house.settings.cycle_every_live, dice=random.random)
     rounds = Rounds(house.database, clock, habits, times, filer.after_cycle)
     guild_rounds = GuildRounds(house.database, clock, habits, guild_times(house.settings, by_itself=every is not None))
-    groups = GroupLanes()
     deliveries = Deliveries(
         house.database,
         clock,
@@ -81,19 +80,13 @@ async def trade_of(house: House, *, others: Trade | None = None, every: timedelt
     def rounds_of(serving: Serving) -> Rounds | GuildRounds:
         return guild_rounds if serving.account.platform is Platform.DISCORD else rounds
 
-    async def lane_of(serving: Serving) -> Lane:
-        of_groups = serving.account.platform is Platform.WHATSAPP
-        return await (groups if of_groups else rounds_of(serving)).lane(serving.account.id)
-
     async def work(lane: Lane) -> None:
         if lane.account.platform is Platform.TELEGRAM:
             await together(rounds.work(lane), filer.work(lane), deliveries.work(lane))
         elif lane.account.platform is Platform.DISCORD:
             await together(guild_rounds.work(lane), deliveries.work(lane))
-        elif others is not None:
-            await others.work(lane)
         else:
-            await together(groups.work(lane), deliveries.work(lane))
+            await (others or deliveries).work(lane)
 
     async def look(serving: Serving, _: dict[str, Any]) -> None:
         deliveries.look(serving.account.id)
@@ -107,13 +100,13 @@ async def trade_of(house: House, *, others: Trade | None = None, every: timedelt
         return (await rounds_of(serving).desk(serving.account.id).ask(channel)).as_json()
 
     async def sync(serving: Serving, _: dict[str, Any]) -> dict[str, Any]:
-        lane = await lane_of(serving)
+        lane = await serving.connected()
         if lane.has_guilds:
             return {"channels": await sync_guilds(Hand(lane, house.database, None, habits.limits, habits.retries))}
         return {"channels": await sync_channels(lane, house.database)}
 
     async def sign_out(serving: Serving, _: dict[str, Any]) -> None:
-        lane = await lane_of(serving)
+        lane = await serving.connected()
         await lane.sign_out()
         await lane.write_ledger()
 
@@ -122,7 +115,7 @@ async def trade_of(house: House, *, others: Trade | None = None, every: timedelt
         Platform.DISCORD: discord_opening(house.settings, clock),
         Platform.WHATSAPP: others.openers[Platform.WHATSAPP] if others else whatsapp_opening(house, clock),
     }
-    about_histories = history_handlers(house.database, habits, lane_of)
+    about_histories = history_handlers(house.database, habits)
     about_runs = {LOOK: look, "deliver": deliver}
     return Trade(openers, work, {"cycle": cycle, "sync": sync, "sign_out": sign_out, **about_histories, **about_runs})
 
@@ -132,10 +125,10 @@ def delivery_habits(settings: Settings) -> Habits:
     return Habits(random.random, settings.fire_concurrency, settings.group_concurrency)
 
 
-def guild_times(settings: Settings, *, by_itself: bool) -> GuildTimes:
+def guild_times(settings: Settings, *, by_itself: bool) -> Timetable:
     """How often a Discord account's guilds are gone over, when that happens *by_itself*."""
     every = settings.discord_cycle_every if by_itself else None
-    return GuildTimes(every, settings.discord_cycle_every_live, dice=random.random)
+    return Timetable(every, every_live=settings.discord_cycle_every_live, dice=random.random)
 
 
 async def _ask_by_hand(database: Database, named: str) -> Any:

@@ -12,7 +12,8 @@ from tests.waiting import until
 from tidegate.clock import SystemClock
 from tidegate.mirror.cycle import CycleHabits
 from tidegate.mirror.history import HistoryHabits
-from tidegate.mirror.rounds import Rounds, Timetable
+from tidegate.mirror.rounds import Rounds
+from tidegate.mirror.turns import Timetable
 from tidegate.rules.backfilling import TurnBudget
 
 SMALL = CycleHabits(history=HistoryHabits(turn=TurnBudget(batches=1, messages=100)))

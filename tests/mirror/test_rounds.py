@@ -22,7 +22,8 @@ from tidegate.loopback.faults import Fault, FaultKind
 from tidegate.loopback.telegram import World
 from tidegate.loopback.telegram.channels import Channel
 from tidegate.mirror.cycle import CycleHabits
-from tidegate.mirror.rounds import JITTER, LOOK_EVERY, Rounds, Timetable
+from tidegate.mirror.rounds import Rounds
+from tidegate.mirror.turns import JITTER, LOOK_EVERY, Timetable
 from tidegate.port import ChannelId
 from tidegate.store import archive_list
 

@@ -64,12 +64,19 @@ class Serving:
         self._means = means
         self._pulse = pulse
         self._changed = asyncio.Event()
+        self._connected = asyncio.Event()
         self._ours = True
         self.task = asyncio.create_task(self._serve(), name=f"serving {served.account.name}")
 
     def claim(self) -> Claim:
         """What may be done right now; the deadline moves with every beat."""
         return Claim(self.account.id, self.epoch, self._pulse.calls_until if self._ours else float("-inf"))
+
+    async def connected(self) -> Lane:
+        """The lane, once there is one."""
+        while self.lane is None:
+            await self._connected.wait()
+        return self.lane
 
     async def look_again(self) -> None:
         """Take up what a person changed: pause, resume, or a sign-in made good."""
@@ -129,6 +136,7 @@ class Serving:
                 stack.push_async_callback(client.close)
                 lane = await self._lane(client)
             self.lane = lane
+            self._connected.set()
             stack.callback(self._forget_lane)
             while True:
                 await self._pulse.steady()
@@ -156,6 +164,7 @@ class Serving:
         return lane
 
     def _forget_lane(self) -> None:
+        self._connected.clear()
         self.lane = None
 
     async def _open(self) -> Client:

@@ -15,6 +15,7 @@ from tidegate.engine.obeying import Handler, Obeying
 from tidegate.engine.pulse import Pulse
 from tidegate.engine.serving import Means, Serving
 from tidegate.rules.spreading import Ending, fair_shares, judge
+from tidegate.side_by_side import first_of
 from tidegate.store import accounts, commands, feed, workers
 from tidegate.store.accounts import Served
 from tidegate.store.database import TROUBLE, Connection, Database
@@ -246,12 +247,7 @@ class Worker:
             await self._clock.sleep(self._pulse.every)
 
     async def _until_woken(self, span: timedelta) -> None:
-        sleeping = asyncio.create_task(self._clock.sleep(span))
-        waking = asyncio.create_task(self._wake.wait())
-        try:
-            await asyncio.wait([sleeping, waking], return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            await _cancel([sleeping, waking])
+        await first_of(self._clock.sleep(span), self._wake.wait())
 
 
 async def _cancel(tasks: Iterable[asyncio.Task[Any]]) -> None:

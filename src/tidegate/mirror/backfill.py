@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -16,6 +15,7 @@ from tidegate.mirror.history import HistoryHabits, load, take_turn
 from tidegate.mirror.scan import FINAL, Hand
 from tidegate.port import ChannelDeleted
 from tidegate.rules.backfilling import Depth, Known
+from tidegate.side_by_side import together
 from tidegate.store import accounts, channels, feed, guilds, histories
 from tidegate.store.histories import History
 from tidegate.store.places import Place
@@ -105,13 +105,7 @@ async def _work_off(hand: Hand, habits: HistoryHabits, wanted: Depth | None, don
             if await _goes_on(hand, habits, wanted, one) and not one_turn:
                 queue.append(one)
 
-    working = [asyncio.create_task(work()) for _ in range(min(habits.concurrency, len(queue)))]
-    try:
-        await asyncio.gather(*working)
-    finally:
-        for task in working:
-            task.cancel()
-        await asyncio.wait(working)
+    await together(*(work() for _ in range(min(habits.concurrency, len(queue)))))
 
 
 async def _goes_on(hand: Hand, habits: HistoryHabits, wanted: Depth | None, one: Backfilled) -> bool:

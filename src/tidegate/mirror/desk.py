@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from tidegate.errors import TidegateError
+from tidegate.errors import NotOurs, TidegateError
 from tidegate.mirror.report import Report
 from tidegate.port import ChannelId
 
@@ -31,15 +33,19 @@ class Wish:
         for asker in self._waiting():
             asker.set_result(report)
 
-    def fail(self, problem: TidegateError) -> None:
-        """Tell every asker why there is none."""
-        for asker in self._waiting():
-            asker.set_exception(problem)
-
-    def cancel(self) -> None:
-        """Leave every asker to whoever serves the account next."""
-        for asker in self._waiting():
-            asker.cancel()
+    @contextmanager
+    def told(self) -> Iterator[None]:
+        """Tell every asker when there is none, and why; the failure goes on to whoever serves the account."""
+        try:
+            yield
+        except (NotOurs, asyncio.CancelledError):
+            for asker in self._waiting():
+                asker.cancel()  # a command stays with its account: whoever serves it next takes it up again
+            raise
+        except TidegateError as problem:
+            for asker in self._waiting():
+                asker.set_exception(problem)
+            raise
 
     def _waiting(self) -> list[asyncio.Future[Report]]:
         return [asker for asker in self.askers if not asker.done()]

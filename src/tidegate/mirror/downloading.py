@@ -9,8 +9,8 @@ from tidegate.errors import Refused, TidegateError
 from tidegate.lanes import Lane
 from tidegate.mirror.partial_file import BLOCK, PartialFile
 from tidegate.mirror.remote_file import RemotePart, Renew
-from tidegate.mirror.side_by_side import each
 from tidegate.port import FileHandle, HandleExpired
+from tidegate.side_by_side import each
 
 AT_ONCE = 4
 RENEWALS = 3

@@ -21,6 +21,7 @@ from tidegate.mirror.intake import Tally, take_in
 from tidegate.mirror.scan import Hand
 from tidegate.port import ChannelId, Head, Hint, MessageId, Stream
 from tidegate.rules.history import Content, unbroken
+from tidegate.side_by_side import first_of
 from tidegate.store import accounts, coverage, guilds, histories
 from tidegate.store.database import AWAY, Connection
 from tidegate.store.places import Place
@@ -65,15 +66,9 @@ class GuildLive:
 
     async def follow(self) -> None:
         """Hear and store, for as long as the platform tells anything; what stops either is raised."""
-        working = [asyncio.create_task(self._hear()), asyncio.create_task(self._store())]
         try:
-            done, _ = await asyncio.wait(working, return_when=asyncio.FIRST_COMPLETED)
-            for task in done:
-                task.result()
+            await first_of(self._hear(), self._store())
         finally:
-            for task in working:
-                task.cancel()
-            await asyncio.wait(working)
             self.since.clear()
 
     async def _hear(self) -> None:

@@ -10,8 +10,8 @@ from datetime import timedelta
 
 from tidegate.lanes import Lane
 from tidegate.mirror.downloading import Tell
-from tidegate.mirror.side_by_side import each
 from tidegate.port import Upload, UploadId
+from tidegate.side_by_side import each
 from tidegate.store import accounts, deliveries
 from tidegate.store.database import Database
 from tidegate.store.deliveries import Delivery

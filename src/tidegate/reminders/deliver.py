@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import heapq
 from collections import Counter
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
@@ -13,6 +13,7 @@ from tidegate.clock import Clock
 from tidegate.reminders.sending import Sender, Ticket, Told
 from tidegate.rules.delivering import PartState, TargetState, next_part, target_state
 from tidegate.rules.window import GRACE
+from tidegate.side_by_side import together
 from tidegate.store import feed
 from tidegate.store.database import Connection
 from tidegate.store.run_parts import Answer, Part
@@ -223,14 +224,3 @@ class Delivery:
             late.cancel()
             for task in list(self._flying):
                 task.cancel()
-
-
-async def together(*jobs: Coroutine[None, None, None]) -> None:
-    """Do several things at once; the first failure ends the others before it is raised."""
-    tasks = [asyncio.create_task(job) for job in jobs]
-    try:
-        await asyncio.gather(*tasks)
-    finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)

@@ -11,7 +11,7 @@ import structlog
 from tidegate.clock import Clock
 from tidegate.errors import PlatformError
 from tidegate.lanes import Lane
-from tidegate.reminders.deliver import Delivery, Habits, Progress, together
+from tidegate.reminders.deliver import Delivery, Habits, Progress
 from tidegate.reminders.due import open_due
 from tidegate.reminders.ending import settle
 from tidegate.reminders.receipts import hear_arrivals
@@ -19,6 +19,7 @@ from tidegate.reminders.resume import take_up
 from tidegate.reminders.sending import Sender
 from tidegate.reminders.uploads import Uploads
 from tidegate.rules.delivering import RunState
+from tidegate.side_by_side import together
 from tidegate.store import run_parts, runs
 from tidegate.store.database import AWAY, Database
 from tidegate.store.runs import Run, Wants

@@ -19,11 +19,12 @@ from tidegate.lanes import Lane, ReadLimits
 from tidegate.loopback.discord import DiscordServer, World
 from tidegate.loopback.discord.places import Bot, Channel, Guild
 from tidegate.mirror.cycle import CycleHabits
-from tidegate.mirror.guild_rounds import GuildRounds, GuildTimes
+from tidegate.mirror.guild_rounds import GuildRounds
 from tidegate.mirror.guilds import run_guild_cycle
 from tidegate.mirror.history import HistoryHabits
 from tidegate.mirror.report import Report
 from tidegate.mirror.scan import Hand
+from tidegate.mirror.turns import Timetable
 from tidegate.platforms.discord import discord_opener
 from tidegate.platforms.discord.opening import SIGN_IN
 from tidegate.port import ChannelId
@@ -115,7 +116,7 @@ class GuildMirror:
     @asynccontextmanager
     async def working(self) -> AsyncIterator[GuildRounds]:
         """The account being worked for in the block, as by a worker: live, with cycles when something asks for one."""
-        times = GuildTimes(timedelta(hours=1), soon=timedelta(milliseconds=10))
+        times = Timetable(timedelta(hours=1), soon=timedelta(milliseconds=10))
         rounds = GuildRounds(self.database, SystemClock(), self.habits, times)
         task = asyncio.create_task(rounds.work(self.lane))
         try:

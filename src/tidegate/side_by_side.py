@@ -1,0 +1,50 @@
+"""Several pieces of one job at a time."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable
+from contextlib import asynccontextmanager
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+
+async def each(items: Iterable[T], do: Callable[[T], Awaitable[None]], *, at_once: int) -> None:
+    """Do something with each item, so many at once and begun in order.
+
+    The first failure ends the others before it is raised, so nothing goes on behind the back of whoever asked.
+    """
+    todo = iter(items)
+
+    async def work() -> None:
+        for item in todo:
+            await do(item)
+
+    await together(*(work() for _ in range(at_once)))
+
+
+async def together(*jobs: Coroutine[Any, Any, None]) -> None:
+    """Do several things until all are done; the first failure ends the others before it is raised."""
+    async with beside(*jobs) as tasks:
+        await asyncio.gather(*tasks)
+
+
+async def first_of(*jobs: Coroutine[Any, Any, object]) -> None:
+    """Do several things until one is done; the others are ended, and its failure is raised."""
+    async with beside(*jobs) as tasks:
+        done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        for task in done:
+            task.result()
+
+
+@asynccontextmanager
+async def beside(*jobs: Coroutine[Any, Any, T]) -> AsyncIterator[list[asyncio.Task[T]]]:
+    """Do several things for as long as the block lasts; a failure is told to whoever looks at its task."""
+    tasks = [asyncio.create_task(job) for job in jobs]
+    try:
+        yield tasks
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
