@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 
+import httpx
 import pytest
 from telethon import TelegramClient
 
 from tests.loopback.clients import make_client, sign_in
 from tidegate.clock import SystemClock
+from tidegate.loopback.control import make_control
+from tidegate.loopback.counting import CountingPlatform
 from tidegate.loopback.discord import DiscordServer
 from tidegate.loopback.discord import World as DiscordWorld
+from tidegate.loopback.platforms import Platforms
 from tidegate.loopback.telegram import TelegramServer, World
 from tidegate.loopback.whatsapp import WhatsAppServer
 from tidegate.loopback.whatsapp import World as WhatsAppWorld
@@ -79,3 +83,14 @@ async def whatsapp() -> AsyncIterator[WhatsAppServer]:
     yield running
     await running.close()
     assert world.record.unknown == []
+
+
+@pytest.fixture
+async def asking(
+    telegram: TelegramServer, discord_server: DiscordServer, whatsapp: WhatsAppServer
+) -> AsyncIterator[httpx.AsyncClient]:
+    """Asks the control address of the test's own platforms."""
+    platforms = Platforms(telegram, discord_server, whatsapp)
+    app = make_control(CountingPlatform(SystemClock()), "127.0.0.1:1", platforms)
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://control") as client:
+        yield client

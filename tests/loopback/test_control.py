@@ -24,23 +24,17 @@ from telethon.tl import functions
 import tidegate
 from tests.loopback.clients import gate, make_client, peer, sign_in
 from tests.loopback.conftest import PHONE
-from tidegate.clock import SystemClock
-from tidegate.loopback.control import make_control
-from tidegate.loopback.counting import CountingPlatform
-from tidegate.loopback.discord import DiscordServer
 from tidegate.loopback.telegram import TelegramServer
 
 FORUM = {"title": "Models", "kind": "forum", "topics": [{"title": "Dragons"}]}
 
 
 @pytest.fixture
-async def control(telegram: TelegramServer, discord_server: DiscordServer) -> AsyncIterator[httpx.AsyncClient]:
+async def control(asking: httpx.AsyncClient) -> httpx.AsyncClient:
     """The control address of the test's own platforms, with one forum in their world."""
-    app = make_control(CountingPlatform(SystemClock()), "127.0.0.1:1", telegram, discord_server)
-    async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://control") as asking:
-        world = {"seed": 1, "telegram": {"accounts": [{"phone": PHONE}], "channels": [FORUM]}}
-        assert (await asking.put("/world", json=world)).status_code == 200
-        yield asking
+    world = {"seed": 1, "telegram": {"accounts": [{"phone": PHONE}], "channels": [FORUM]}}
+    assert (await asking.put("/world", json=world)).status_code == 200
+    return asking
 
 
 async def ask(control: httpx.AsyncClient, verb: str, path: str, **body: Any) -> Any:

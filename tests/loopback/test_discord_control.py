@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -16,11 +15,7 @@ import yarl
 
 from tests.loopback.bots import Listener, connected, logged_in
 from tests.loopback.test_control import loopback_process
-from tidegate.clock import SystemClock
-from tidegate.loopback.control import make_control
-from tidegate.loopback.counting import CountingPlatform
 from tidegate.loopback.discord import DiscordServer
-from tidegate.loopback.telegram import TelegramServer
 
 WORLD = {
     "seed": 3,
@@ -41,12 +36,10 @@ WORLD = {
 
 
 @pytest.fixture
-async def control(telegram: TelegramServer, discord_server: DiscordServer) -> AsyncIterator[httpx.AsyncClient]:
+async def control(asking: httpx.AsyncClient) -> httpx.AsyncClient:
     """The control address of the test's own platforms, with the world above."""
-    app = make_control(CountingPlatform(SystemClock()), "127.0.0.1:1", telegram, discord_server)
-    async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://control") as asking:
-        assert (await asking.put("/world", json=WORLD)).status_code == 200
-        yield asking
+    assert (await asking.put("/world", json=WORLD)).status_code == 200
+    return asking
 
 
 async def tell(control: httpx.AsyncClient, path: str, verb: str = "POST", /, **body: Any) -> Any:

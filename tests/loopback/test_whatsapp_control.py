@@ -11,12 +11,7 @@ import httpx
 import pytest
 
 from tests.loopback.test_discord_control import tell
-from tidegate.clock import SystemClock
 from tidegate.frames import Frame, pack, read
-from tidegate.loopback.control import make_control
-from tidegate.loopback.counting import CountingPlatform
-from tidegate.loopback.discord import DiscordServer
-from tidegate.loopback.telegram import TelegramServer
 from tidegate.loopback.whatsapp import WhatsAppServer
 
 PHONE = "6281200000001"
@@ -35,14 +30,10 @@ WORLD = {
 
 
 @pytest.fixture
-async def control(
-    telegram: TelegramServer, discord_server: DiscordServer, whatsapp: WhatsAppServer
-) -> AsyncIterator[httpx.AsyncClient]:
+async def control(asking: httpx.AsyncClient) -> httpx.AsyncClient:
     """The control address of the test's own platforms, with the world above."""
-    app = make_control(CountingPlatform(SystemClock()), "127.0.0.1:1", telegram, discord_server, whatsapp)
-    async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://control") as asking:
-        assert (await asking.put("/world", json=WORLD)).status_code == 200
-        yield asking
+    assert (await asking.put("/world", json=WORLD)).status_code == 200
+    return asking
 
 
 class Device:

@@ -10,12 +10,10 @@ import pytest
 from tidegate.clock import SystemClock
 from tidegate.errors import BadInput
 from tidegate.loopback.discord import DiscordServer
-from tidegate.loopback.discord.keeping import kept as kept_discord
 from tidegate.loopback.keeping import save
+from tidegate.loopback.platforms import Platforms
 from tidegate.loopback.telegram import TelegramServer
-from tidegate.loopback.telegram.keeping import kept as kept_telegram
 from tidegate.loopback.whatsapp import WhatsAppServer
-from tidegate.loopback.whatsapp.keeping import kept as kept_whatsapp
 from tidegate.loopback.worlds import SMALL_WORLD, load_worlds, read_world
 
 
@@ -49,7 +47,7 @@ def test_all_platforms_are_kept_in_one_file(
     telegram.world.add_channel("News")
     shops = whatsapp.world.add_group("Shops")
     before = whatsapp.world.post(shops, "10000009999", "text", "hello")
-    save(file, [kept_telegram(telegram), kept_discord(discord_server), kept_whatsapp(whatsapp)])
+    save(file, Platforms(telegram, discord_server, whatsapp))
     (first, telegram_port), (second, discord_port), (third, whatsapp_port) = load_worlds(file, SystemClock())
     assert (telegram_port, discord_port, whatsapp_port) == (telegram.port, discord_server.port, whatsapp.port)
     assert third.group("Shops") == shops

@@ -13,25 +13,24 @@ from datetime import timedelta
 import pytest
 
 from tidegate.clock import SystemClock
-from tidegate.loopback.control import make_control
+from tidegate.loopback.control import serving
 from tidegate.loopback.discord import DiscordServer
 from tidegate.loopback.discord import World as DiscordWorld
 from tidegate.loopback.discord.history import Made
 from tidegate.loopback.discord.places import Channel
 from tidegate.loopback.discord.world import BEGINS
-from tidegate.loopback.telegram import TelegramServer
-from tidegate.loopback.telegram import World as TelegramWorld
+from tidegate.loopback.platforms import Platforms
+from tidegate.loopback.stage import HOURLY
 from tidegate.loopback.world import World
+from tidegate.loopback.worlds import SMALL_WORLD, make_worlds
 from tidegate.platforms.discord.opening import SIGN_IN
 from tidegate.store import accounts
 from tidegate.store.secrets import AccountVault, open_ring
-from tidegate.web import listen, serve_web
 from tidegate.words import Platform, Standing
 
 KILLS = int(os.environ.get("KILLS", "10"))  # KILLS=50 ./dev test tests/stories/… for a longer try
 MESSAGES, AT_ONCE = 8_000, 3
 PAGES = "GET /channels/{channel.id}/messages"
-HOURLY = timedelta(hours=1)
 
 
 @pytest.fixture
@@ -44,26 +43,16 @@ async def discord(world: World) -> AsyncIterator[DiscordServer]:
     people = tuple(platform.people)
     made.history.made = Made.until(BEGINS, MESSAGES, timedelta(minutes=3), low=5, title="general", authors=people)
     platform.post(made, "the newest")
-    server, telegram = DiscordServer(platform, clock), TelegramServer(TelegramWorld(clock, seed=1), clock)
-    server.latency = timedelta(milliseconds=30)
-    await server.start()
-    await telegram.start()
-    with listen("127.0.0.1", 0) as listener:
-        serving = asyncio.create_task(serve_web(make_control(world.platform, world.at, telegram, server), listener))
-        control = "http://{}:{}".format(*listener.getsockname()[:2])
+    telegram, _, whatsapp = make_worlds(SMALL_WORLD, clock)
+    platforms = Platforms.of((telegram, (platform, 0), whatsapp), clock, latency=timedelta(milliseconds=30))
+    async with serving(platforms, world.platform, world.at) as control:
         async with world.database.transaction() as connection:
             await accounts.add(connection, "gate", Platform.DISCORD, Standing.NORMAL, loopback=control)
             account = (await accounts.find(connection, "gate")).account
         vault = AccountVault(world.database, await open_ring(world.database, world.home, None), account.id)
         await vault.write(SIGN_IN, platform.token(bot).encode())
-        try:
-            yield server
-        finally:
-            world.end_workers()
-            serving.cancel()
-            await asyncio.wait([serving])
-            await telegram.close()
-            await server.close()
+        yield platforms.discord
+        world.end_workers()
 
 
 def pages(discord: DiscordServer) -> int:

@@ -6,7 +6,6 @@ import os
 import random
 from collections import Counter
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
@@ -18,22 +17,17 @@ from tests.stories.fan_out import POSTER, TEXT
 from tidegate.app import House
 from tidegate.clock import SystemClock
 from tidegate.joining import join, new_account
-from tidegate.loopback.control import Platforms, make_control
-from tidegate.loopback.discord import DiscordServer
-from tidegate.loopback.discord.making import SMALL_WORLD as SMALL_DISCORD
-from tidegate.loopback.discord.making import make_world as make_discord
+from tidegate.loopback.control import serving
 from tidegate.loopback.faults import Fault, FaultKind
-from tidegate.loopback.living import Operator, beside
+from tidegate.loopback.living import Operator
+from tidegate.loopback.platforms import Platforms
 from tidegate.loopback.stage import HOURLY, ask_worker
-from tidegate.loopback.telegram import TelegramServer
-from tidegate.loopback.telegram import World as TelegramWorld
-from tidegate.loopback.whatsapp import WhatsAppServer
 from tidegate.loopback.whatsapp import World as WhatsAppWorld
 from tidegate.loopback.world import World
+from tidegate.loopback.worlds import SMALL_WORLD, make_worlds
 from tidegate.rules.pacing import Pace
 from tidegate.settings import Settings
 from tidegate.store import accounts
-from tidegate.web import listen, serve_web
 from tidegate.words import Account, Platform, Standing
 
 KILLS = int(os.environ.get("KILLS", "8"))  # KILLS=60 ./dev test tests/stories/… for a longer try
@@ -93,26 +87,15 @@ async def shop(world: World) -> AsyncIterator[Shop]:
     platform.limits.per_minute = RATE
     for number in range(GROUPS):
         platform.add_group(f"Group {number:04}")
-    platforms = Platforms(
-        TelegramServer(TelegramWorld(clock, seed=5), clock),
-        DiscordServer(make_discord(SMALL_DISCORD, clock), clock),
-        WhatsAppServer(platform, clock, latency=timedelta(milliseconds=5)),
-    )
-    async with AsyncExitStack() as stack:
-        for server in (platforms.telegram, platforms.discord, platforms.whatsapp):
-            assert server is not None
-            await server.start()
-            stack.push_async_callback(server.close)
-        listener = stack.enter_context(listen("127.0.0.1", 0))
-        app = make_control(world.platform, world.at, platforms.telegram, platforms.discord, platforms.whatsapp)
-        await stack.enter_async_context(beside(serve_web(app, listener)))
-        stack.callback(world.end_workers)
-        control = "http://{}:{}".format(*listener.getsockname()[:2])
+    telegram, discord, _ = make_worlds(SMALL_WORLD, clock)
+    platforms = Platforms.of((telegram, discord, (platform, 0)), clock, latency=timedelta(milliseconds=5))
+    async with serving(platforms, world.platform, world.at) as control:
         house = House(Settings(home=world.home), world.database)
         await join(house, new_account("shop", Platform.WHATSAPP, Standing.ESTABLISHED, control), Operator(platforms))
         async with world.database.connection() as connection:
             account = (await accounts.find(connection, "shop")).account
         yield Shop(world, platform, account)
+        world.end_workers()
 
 
 @pytest.mark.story

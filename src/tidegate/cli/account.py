@@ -11,7 +11,7 @@ import typer
 
 from tidegate.cli import shell
 from tidegate.cli.signing_in import AtTheTerminal, standing_of
-from tidegate.errors import BadInput
+from tidegate.errors import BadInput, PlatformError
 from tidegate.words import Account, AccountState, Platform, Standing
 
 if TYPE_CHECKING:
@@ -57,13 +57,16 @@ async def _add(
     platform: Platform, name: str, standing: Standing | None, phone: str | None, loopback: str | None
 ) -> None:
     from tidegate.joining import join, new_account
-    from tidegate.loopback.control import ask_control
+    from tidegate.platforms import control
     from tidegate.store import accounts
 
     if phone is not None and platform is not Platform.WHATSAPP:
         raise BadInput("--phone is for WhatsApp, whose codes are typed into a phone.")
     if loopback is not None:
-        await ask_control(loopback)
+        try:
+            await control.get(loopback, "/")
+        except PlatformError as problem:
+            raise BadInput(str(problem)) from problem
     async with shell.house() as house:
         async with house.database.connection() as connection:
             await accounts.require_free(connection, name)

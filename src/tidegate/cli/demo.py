@@ -18,7 +18,7 @@ from tidegate.cli import shell
 from tidegate.cli.web import address_of, greet
 
 if TYPE_CHECKING:
-    from tidegate.loopback.control import Platforms
+    from tidegate.loopback.platforms import Platforms
     from tidegate.loopback.promises import Promise
     from tidegate.loopback.world import World
     from tidegate.store.database import Address
@@ -57,8 +57,9 @@ async def _once(*, as_json: bool) -> None:
 
 async def _demo() -> None:
     from tidegate.app import House
-    from tidegate.loopback.living import begin_life, beside
+    from tidegate.loopback.living import begin_life
     from tidegate.loopback.world import make_world
+    from tidegate.side_by_side import beside
     from tidegate.sources import load
     from tidegate.store.database import Database
     from tidegate.web import listen, make_app, serve_web

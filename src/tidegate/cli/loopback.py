@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -15,11 +13,8 @@ import typer
 from tidegate.cli import shell
 
 if TYPE_CHECKING:
-    from tidegate.loopback.discord import DiscordServer
-    from tidegate.loopback.telegram import TelegramServer
-    from tidegate.loopback.whatsapp import WhatsAppServer
-
-    Servers = tuple[TelegramServer, DiscordServer, WhatsAppServer]
+    from tidegate.clock import Clock
+    from tidegate.loopback.worlds import Loaded
 
 
 def loopback(
@@ -41,64 +36,30 @@ def loopback(
 
 async def _loopback(port: int, latency: timedelta, world: Path | None, state: Path | None) -> None:
     from tidegate.clock import SystemClock
-    from tidegate.loopback.control import make_control
+    from tidegate.loopback.control import serving
     from tidegate.loopback.counting import CountingPlatform
-    from tidegate.web import listen, serve_web
-
-    with listen("127.0.0.1", port) as listener:
-        async with _platforms(latency, world, state) as servers:
-            platform = CountingPlatform(SystemClock(), latency=latency)
-            address = await platform.start()
-            app = make_control(platform, address, *servers)
-            serving = asyncio.create_task(serve_web(app, listener))
-            control = "http://{}:{}".format(*listener.getsockname()[:2])
-            places = dict(zip(("telegram", "discord", "whatsapp"), (server.address for server in servers), strict=True))
-            print(json.dumps({"control": control, "counting": address, **places}), flush=True)
-            async with shell.told_to_end() as end:
-                await end.wait()
-            serving.cancel()
-            await asyncio.wait([serving])
-            await platform.close()
-
-
-@asynccontextmanager
-async def _platforms(latency: timedelta, world: Path | None, state: Path | None) -> AsyncIterator[Servers]:
-    """The platforms with a truth of their own, kept in *state* while they run and once more when they end."""
-    from tidegate.loopback.discord.keeping import kept as kept_discord
     from tidegate.loopback.keeping import keep
-    from tidegate.loopback.telegram.keeping import kept as kept_telegram
-    from tidegate.loopback.whatsapp.keeping import kept as kept_whatsapp
-
-    servers = telegram, discord, whatsapp = _begin(latency, world, state)
-    for server in servers:
-        await server.start()
-    platforms = (kept_telegram(telegram), kept_discord(discord), kept_whatsapp(whatsapp))
-    keeping = asyncio.create_task(keep(state, platforms)) if state is not None else None
-    try:
-        yield servers
-    finally:
-        if keeping is not None:
-            keeping.cancel()
-            await asyncio.wait([keeping])
-        for server in servers:
-            await server.close()
-
-
-def _begin(latency: timedelta, world: Path | None, state: Path | None) -> Servers:
-    """The worlds that were kept, on the ports they had; else those that were given, else the small one."""
-    from tidegate.clock import SystemClock
-    from tidegate.loopback.discord import DiscordServer
-    from tidegate.loopback.telegram import TelegramServer
-    from tidegate.loopback.whatsapp import WhatsAppServer
-    from tidegate.loopback.worlds import SMALL_WORLD, load_worlds, make_worlds, read_world
+    from tidegate.loopback.platforms import Platforms
+    from tidegate.side_by_side import beside
 
     clock = SystemClock()
+    platforms = Platforms.of(_worlds(world, state, clock), clock, latency=latency)
+    counting = CountingPlatform(clock, latency=latency)
+    async with AsyncExitStack() as stack:
+        address = await counting.start()
+        stack.push_async_callback(counting.close)
+        control = await stack.enter_async_context(serving(platforms, counting, address, port=port))
+        if state is not None:
+            await stack.enter_async_context(beside(keep(state, platforms)))
+        end = await stack.enter_async_context(shell.told_to_end())
+        print(json.dumps({"control": control, "counting": address, **platforms.addresses}), flush=True)
+        await end.wait()
+
+
+def _worlds(world: Path | None, state: Path | None, clock: Clock) -> Loaded:
+    """The worlds that were kept, with the ports they had; else those that were given, else the small one."""
+    from tidegate.loopback.worlds import SMALL_WORLD, load_worlds, make_worlds, read_world
+
     if state is not None and state.exists():
-        first, second, third = load_worlds(state, clock)
-    else:
-        first, second, third = make_worlds(read_world(world) if world else SMALL_WORLD, clock)
-    return (
-        TelegramServer(first[0], clock, latency=latency, port=first[1]),
-        DiscordServer(second[0], clock, latency=latency, port=second[1]),
-        WhatsAppServer(third[0], clock, latency=latency, port=third[1]),
-    )
+        return load_worlds(state, clock)
+    return make_worlds(read_world(world) if world else SMALL_WORLD, clock)

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
-import json
-import urllib.error
-import urllib.request
 from collections import Counter
-from dataclasses import asdict, dataclass
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import asdict
 from typing import Annotated, Any
 
 from fastapi import APIRouter, FastAPI, Request
@@ -17,75 +15,37 @@ from pydantic import Field
 
 from tidegate.errors import BadInput
 from tidegate.loopback.counting import CountingPlatform
-from tidegate.loopback.discord import DiscordServer
 from tidegate.loopback.discord import changing as discord_changing
 from tidegate.loopback.discord.control import discord_control
-from tidegate.loopback.discord.control import names as discord_names
 from tidegate.loopback.discord.schema import FaultSpec as DiscordFaultSpec
-from tidegate.loopback.faults import Faults
+from tidegate.loopback.platforms import Platforms
 from tidegate.loopback.record import as_json
-from tidegate.loopback.telegram import TelegramServer
 from tidegate.loopback.telegram import changing as telegram_changing
 from tidegate.loopback.telegram.control import telegram_control
 from tidegate.loopback.telegram.schema import FaultSpec as TelegramFaultSpec
-from tidegate.loopback.whatsapp import WhatsAppServer
 from tidegate.loopback.whatsapp import changing as whatsapp_changing
-from tidegate.loopback.whatsapp.control import names as whatsapp_names
 from tidegate.loopback.whatsapp.control import whatsapp_control
 from tidegate.loopback.whatsapp.schema import FaultSpec as WhatsAppFaultSpec
-from tidegate.loopback.worlds import WorldSpec, make_worlds, what_is_wrong
+from tidegate.loopback.worlds import WorldSpec, what_is_wrong
+from tidegate.side_by_side import beside
+from tidegate.web import listen, serve_web
 
 FaultSpec = Annotated[TelegramFaultSpec | DiscordFaultSpec | WhatsAppFaultSpec, Field(discriminator="platform")]
 
 
-@dataclass(frozen=True, slots=True)
-class Platforms:
-    """The platforms of one process that keep a truth of their own; a stage may do without a WhatsApp."""
-
-    telegram: TelegramServer
-    discord: DiscordServer
-    whatsapp: WhatsAppServer | None = None
-
-    @property
-    def addresses(self) -> dict[str, str]:
-        return {name: server.address for name, server in self._servers.items()}
-
-    @property
-    def records(self) -> dict[str, Any]:
-        """What each platform saw, in the world it has now."""
-        return {name: server.world.record for name, server in self._servers.items()}
-
-    @property
-    def faults(self) -> dict[str, Faults]:
-        return {name: server.world.faults for name, server in self._servers.items()}
-
-    @property
-    def _servers(self) -> dict[str, Any]:
-        held = {"telegram": self.telegram, "discord": self.discord, "whatsapp": self.whatsapp}
-        return {name: server for name, server in held.items() if server is not None}
-
-    def replace(self, spec: WorldSpec) -> dict[str, Any]:
-        """Serve another world, all platforms together; what its channels are called there."""
-        (telegram, _), (discord, _), (whatsapp, _) = make_worlds(spec, self.telegram.clock)
-        self.telegram.replace_world(telegram)
-        self.discord.replace_world(discord)
-        channels = {channel.title: channel.id for channel in telegram.channels.values()}
-        told = {"channels": channels, "discord": discord_names(discord)}
-        if self.whatsapp is None:
-            return told
-        self.whatsapp.replace_world(whatsapp)
-        return {**told, "whatsapp": whatsapp_names(whatsapp)}
+@asynccontextmanager
+async def serving(
+    platforms: Platforms, counting: CountingPlatform, address: str, *, port: int = 0
+) -> AsyncIterator[str]:
+    """Run the platforms for as long as the block lasts; gives the address at which all of them can be asked."""
+    with listen("127.0.0.1", port) as listener:
+        app = make_control(counting, address, platforms)
+        async with platforms.running(), beside(serve_web(app, listener)):
+            yield "http://{}:{}".format(*listener.getsockname()[:2])
 
 
-def make_control(
-    platform: CountingPlatform,
-    address: str,
-    telegram: TelegramServer,
-    discord: DiscordServer,
-    whatsapp: WhatsAppServer | None = None,
-) -> FastAPI:
+def make_control(platform: CountingPlatform, address: str, platforms: Platforms) -> FastAPI:
     """What demo and tests may ask the loopback process: where to connect, what it saw, and to change its world."""
-    platforms = Platforms(telegram, discord, whatsapp)
     app = FastAPI(title="Tidegate loopback", docs_url=None, redoc_url=None, openapi_url=None)
     app.add_exception_handler(BadInput, _refuse)
     app.add_exception_handler(RequestValidationError, _refuse)
@@ -104,10 +64,9 @@ def make_control(
 
     app.include_router(_record(platform, platforms))
     app.include_router(_faults(platforms))
-    app.include_router(telegram_control(telegram))
-    app.include_router(discord_control(discord))
-    if whatsapp is not None:
-        app.include_router(whatsapp_control(whatsapp))
+    app.include_router(telegram_control(platforms.telegram))
+    app.include_router(discord_control(platforms.discord))
+    app.include_router(whatsapp_control(platforms.whatsapp))
     return app
 
 
@@ -165,8 +124,6 @@ def _faults(platforms: Platforms) -> APIRouter:
             telegram_changing.add_fault(platforms.telegram.world, spec)
         elif isinstance(spec, DiscordFaultSpec):
             discord_changing.add_fault(platforms.discord.world, spec)
-        elif platforms.whatsapp is None:
-            raise BadInput("This loopback process has no WhatsApp.")
         else:
             whatsapp_changing.add_fault(platforms.whatsapp.world, spec)
         return {"waiting": len(waiting())}
@@ -189,18 +146,3 @@ async def _refuse(_request: Request, refusal: Exception) -> Response:
     if isinstance(refusal, RequestValidationError):
         refusal = BadInput(f"The request cannot be read ({what_is_wrong(refusal.errors())}).")
     return JSONResponse({"problem": str(refusal)}, status_code=422)
-
-
-async def ask_control(control: str, path: str = "/") -> Any:
-    """Ask a loopback process by its control address."""
-    if not control.startswith("http://127.0.0.1:"):
-        raise BadInput(f"{control} is no loopback platform: its control address begins with http://127.0.0.1:")
-    return await asyncio.to_thread(_get, control.rstrip("/") + path)
-
-
-def _get(url: str) -> Any:
-    try:
-        with urllib.request.urlopen(url, timeout=10) as answer:  # noqa: S310 - checked above: 127.0.0.1 over http
-            return json.load(answer)
-    except (OSError, ValueError, urllib.error.URLError) as problem:
-        raise BadInput(f"No loopback platform answers at {url}; start one with: tidegate loopback") from problem

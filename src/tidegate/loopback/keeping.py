@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from tidegate.clock import SystemClock
 from tidegate.errors import BadInput
@@ -16,20 +14,19 @@ _FORM = 3
 _EVERY = timedelta(seconds=1)
 
 
-@dataclass(frozen=True, slots=True)
-class Kept:
-    """One platform in the file: its name there, what differs when it has changed, and its world as plain values."""
+class Worlds(Protocol):
+    """What is kept, by platform."""
 
-    name: str
-    version: Callable[[], object]
-    plain: Callable[[], dict[str, Any]]
+    @property
+    def version(self) -> object: ...
+
+    def as_plain(self) -> dict[str, Any]: ...
 
 
-def save(path: Path, platforms: Sequence[Kept]) -> None:
+def save(path: Path, worlds: Worlds) -> None:
     """Write the worlds whole, or not at all: a reader never sees half of them."""
     unfinished = path.with_name(f"{path.name}.unfinished")
-    held: dict[str, Any] = {platform.name: platform.plain() for platform in platforms}
-    unfinished.write_text(json.dumps({"form": _FORM, **held}))
+    unfinished.write_text(json.dumps({"form": _FORM, **worlds.as_plain()}))
     unfinished.replace(path)
 
 
@@ -49,15 +46,14 @@ def keeps_nothing(path: Path) -> BadInput:
     return BadInput(f"{path} keeps no loopback world; remove it to begin with a new one.")
 
 
-async def keep(path: Path, platforms: Sequence[Kept]) -> None:
+async def keep(path: Path, worlds: Worlds) -> None:
     """Save what changed, about once a second, until cancelled; then once more."""
     saved: object = None
     try:
         while True:
             await SystemClock().sleep(_EVERY)
-            versions = [platform.version() for platform in platforms]
-            if versions != saved:
-                saved = versions
-                save(path, platforms)
+            if (version := worlds.version) != saved:
+                saved = version
+                save(path, worlds)
     finally:
-        save(path, platforms)
+        save(path, worlds)

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Coroutine
+from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
-from typing import Any
 
 from tidegate.app import House
 from tidegate.clock import SystemClock
 from tidegate.joining import join, new_account
-from tidegate.loopback.control import Platforms, make_control
-from tidegate.loopback.discord import DiscordServer
+from tidegate.loopback.control import serving
 from tidegate.loopback.passers_by import keep_posting, keep_talking
+from tidegate.loopback.platforms import Platforms
 from tidegate.loopback.stage import HOURLY, ask_worker
-from tidegate.loopback.telegram import TelegramServer
 from tidegate.loopback.telegram.pictures import photo_sizes
-from tidegate.loopback.whatsapp import WhatsAppServer
 from tidegate.loopback.whatsapp.changing import pair
 from tidegate.loopback.whatsapp.schema import GroupSpec, PairSpec, PhoneSpec, WhatsAppSpec
 from tidegate.loopback.world import World
@@ -25,9 +22,9 @@ from tidegate.loopback.worlds import SMALL_WORLD, make_worlds
 from tidegate.reminders import controls, saving
 from tidegate.reminders.files import as_read
 from tidegate.reminders.written import checked
+from tidegate.side_by_side import beside
 from tidegate.store import accounts, channels
 from tidegate.store.channels import Wishes
-from tidegate.web import listen, serve_web
 from tidegate.words import Account, Platform, Standing
 
 TELEGRAM, DISCORD, WHATSAPP = "ada", "harbour-bot", "shop"
@@ -80,7 +77,6 @@ class Operator:
         return None
 
     async def show_qr(self, text: str) -> None:
-        assert self.platforms.whatsapp is not None
         pair(self.platforms.whatsapp, PairSpec(qr=text))
 
     async def show_code(self, code: str) -> None:
@@ -91,46 +87,18 @@ class Operator:
 async def begin_life(house: House, world: World, *workers: str) -> AsyncIterator[Platforms]:
     """Everything is signed in, followed and under way when the block begins; *workers* serve it."""
     async with AsyncExitStack() as stack:
-        platforms = await stack.enter_async_context(_platforms())
-        listener = stack.enter_context(listen("127.0.0.1", 0))
-        app = make_control(world.platform, world.at, platforms.telegram, platforms.discord, platforms.whatsapp)
-        await stack.enter_async_context(beside(serve_web(app, listener)))
+        clock = SystemClock()
+        platforms = Platforms.of(make_worlds(_WORLD, clock), clock)
+        control = await stack.enter_async_context(serving(platforms, world.platform, world.at))
         stack.callback(world.end_workers)
-        control = "http://{}:{}".format(*listener.getsockname()[:2])
         served = await _join_all(house, platforms, control)
         for name in workers:
             world.start_worker(name, platform="", cycle_every=HOURLY)
         await _follow(house, served)
         await _remind(house)
-        await stack.enter_async_context(beside(keep_posting(platforms.telegram.world, *FOLLOWED)))
-        await stack.enter_async_context(beside(keep_talking(platforms.discord.world, TALKED_IN)))
-        yield platforms
-
-
-@asynccontextmanager
-async def beside(work: Coroutine[Any, Any, object]) -> AsyncIterator[None]:
-    """Do something for as long as the block lasts."""
-    task = asyncio.create_task(work)
-    try:
-        yield
-    finally:
-        task.cancel()
-        await asyncio.wait([task])
-
-
-@asynccontextmanager
-async def _platforms() -> AsyncIterator[Platforms]:
-    clock = SystemClock()
-    (telegram, _), (discord, _), (whatsapp, _) = make_worlds(_WORLD, clock)
-    platforms = Platforms(
-        TelegramServer(telegram, clock), DiscordServer(discord, clock), WhatsAppServer(whatsapp, clock)
-    )
-    async with AsyncExitStack() as stack:
-        for server in (platforms.telegram, platforms.discord, platforms.whatsapp):
-            assert server is not None
-            await server.start()
-            stack.push_async_callback(server.close)
-        yield platforms
+        posting = keep_posting(platforms.telegram.world, *FOLLOWED)
+        async with beside(posting, keep_talking(platforms.discord.world, TALKED_IN)):
+            yield platforms
 
 
 async def _join_all(house: House, platforms: Platforms, control: str) -> list[Account]:

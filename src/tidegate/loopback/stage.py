@@ -5,7 +5,6 @@ The platform runs in this process and its control address with it, so killing a 
 
 from __future__ import annotations
 
-import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -16,20 +15,18 @@ from typing import Any
 from tidegate.clock import SystemClock
 from tidegate.engine.asking import ask_owner
 from tidegate.errors import TidegateError
-from tidegate.loopback.control import make_control
-from tidegate.loopback.discord import DiscordServer
-from tidegate.loopback.discord.making import SMALL_WORLD as SMALL_DISCORD
-from tidegate.loopback.discord.making import make_world as make_discord
+from tidegate.loopback.control import serving
+from tidegate.loopback.platforms import Platforms
 from tidegate.loopback.telegram import TelegramServer
 from tidegate.loopback.telegram import World as TelegramWorld
 from tidegate.loopback.world import World
+from tidegate.loopback.worlds import SMALL_WORLD, make_worlds
 from tidegate.port import NoteConnect, Vault
 from tidegate.store import accounts, channels
 from tidegate.store.calls import Ledger
 from tidegate.store.channels import Wishes
 from tidegate.store.database import Database
 from tidegate.store.secrets import AccountVault, open_ring
-from tidegate.web import listen, serve_web
 from tidegate.words import Account, CallKind, Outcome, Platform, Standing
 
 HOURLY = timedelta(hours=1)
@@ -119,23 +116,16 @@ async def make_stage(
     world: World, platform: TelegramWorld, sign_in: SignIn, *, name: str, phone: str
 ) -> AsyncIterator[Stage]:
     """Open a loopback Telegram and sign an account in to it; workers are ended with *world*."""
-    server = TelegramServer(platform, platform.clock)
-    discord = DiscordServer(make_discord(SMALL_DISCORD, platform.clock), platform.clock)
-    await server.start()
-    await discord.start()
-    with listen("127.0.0.1", 0) as listener:
-        serving = asyncio.create_task(serve_web(make_control(world.platform, world.at, server, discord), listener))
-        control = "http://{}:{}".format(*listener.getsockname()[:2])
+    clock = platform.clock
+    _, discord, whatsapp = make_worlds(SMALL_WORLD, clock)
+    platforms = Platforms.of(((platform, 0), discord, whatsapp), clock)
+    async with serving(platforms, world.platform, world.at) as control:
         try:
             account = await _added(world, name, control)
             await _sign_in(world, account, sign_in, Newcomer(platform, phone))
-            yield Stage(world, server, control, account)
+            yield Stage(world, platforms.telegram, control, account)
         finally:
             world.end_workers()
-            serving.cancel()
-            await asyncio.wait([serving])
-            await server.close()
-            await discord.close()
 
 
 async def _added(world: World, name: str, control: str) -> Account:

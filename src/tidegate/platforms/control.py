@@ -8,6 +8,15 @@ import urllib.request
 from typing import Any
 
 from tidegate.errors import BadInput, PlatformError
+from tidegate.words import Platform
+
+
+async def where(control: str, platform: Platform) -> str:
+    """The address of one platform of a loopback process."""
+    address = (await get(control, "/")).get(platform.value)
+    if address is None:
+        raise PlatformError(f"The loopback process at {control} has no {platform.value.title()}.")
+    return str(address)
 
 
 async def get(control: str, path: str) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import replace
 
@@ -13,24 +12,24 @@ from tidegate.clock import SystemClock
 from tidegate.errors import PlatformError
 from tidegate.loopback.control import make_control
 from tidegate.loopback.counting import CountingPlatform
-from tidegate.loopback.discord import DiscordServer
-from tidegate.loopback.discord import World as DiscordWorld
+from tidegate.loopback.platforms import Platforms
 from tidegate.loopback.telegram import TelegramServer
+from tidegate.loopback.worlds import SMALL_WORLD, make_worlds
 from tidegate.platforms.telegram import sign_in
 from tidegate.platforms.telegram.opening import ask_control
+from tidegate.side_by_side import beside
 from tidegate.web import listen, serve_web
 
 
 @pytest.fixture
 async def control(telegram: TelegramServer) -> AsyncIterator[str]:
     """A control address that answers."""
+    clock = SystemClock()
+    platforms = replace(Platforms.of(make_worlds(SMALL_WORLD, clock), clock), telegram=telegram)
+    app = make_control(CountingPlatform(clock), "127.0.0.1:1", platforms)
     with listen("127.0.0.1", 0) as listener:
-        discord = DiscordServer(DiscordWorld(SystemClock()), SystemClock())
-        app = make_control(CountingPlatform(SystemClock()), "127.0.0.1:1", telegram, discord)
-        serving = asyncio.create_task(serve_web(app, listener))
-        yield "http://{}:{}".format(*listener.getsockname()[:2])
-        serving.cancel()
-        await asyncio.wait([serving])
+        async with beside(serve_web(app, listener)):
+            yield "http://{}:{}".format(*listener.getsockname()[:2])
 
 
 async def test_the_control_address_leads_to_address_and_key(control: str, telegram: TelegramServer) -> None:

@@ -16,9 +16,7 @@ from tidegate.clock import Clock
 from tidegate.loopback.discord.limits import Limits
 from tidegate.loopback.discord.places import Bot, Channel, Guild, User
 from tidegate.loopback.discord.record import Record
-from tidegate.loopback.discord.server import DiscordServer
 from tidegate.loopback.discord.world import World
-from tidegate.loopback.keeping import Kept
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,11 +37,6 @@ class Snapshot:
 
 
 _SNAPSHOTS = TypeAdapter(Snapshot)
-
-
-def kept(server: DiscordServer) -> Kept:
-    """How this platform is kept in the file."""
-    return Kept("discord", lambda: (server.world, server.world.revision), lambda: to_plain(server.world, server.port))
 
 
 def to_plain(world: World, port: int) -> dict[str, Any]:

@@ -12,18 +12,11 @@ from datetime import datetime
 from typing import Any
 
 from tidegate.clock import Clock
-from tidegate.loopback.keeping import Kept
 from tidegate.loopback.record import Upload
 from tidegate.loopback.telegram.channels import Action, ActionKind, Channel, Event, EventKind, Message, Topic
 from tidegate.loopback.telegram.content import File, FileKind
 from tidegate.loopback.telegram.record import Call, Record, Sent
-from tidegate.loopback.telegram.server import TelegramServer
 from tidegate.loopback.telegram.world import Account, Limits, SignIn, World
-
-
-def kept(server: TelegramServer) -> Kept:
-    """How this platform is kept in the file."""
-    return Kept("telegram", lambda: (server.world, server.world.revision), lambda: to_plain(server.world, server.port))
 
 
 def to_plain(world: World, port: int) -> dict[str, Any]:

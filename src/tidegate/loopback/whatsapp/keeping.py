@@ -12,9 +12,7 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from tidegate.clock import Clock
-from tidegate.loopback.keeping import Kept
 from tidegate.loopback.whatsapp.record import Record
-from tidegate.loopback.whatsapp.server import WhatsAppServer
 from tidegate.loopback.whatsapp.world import Group, Limits, Phone, World
 
 
@@ -32,11 +30,6 @@ class Snapshot:
 
 
 _SNAPSHOTS = TypeAdapter(Snapshot)
-
-
-def kept(server: WhatsAppServer) -> Kept:
-    """How this platform is kept in the file."""
-    return Kept("whatsapp", lambda: (server.world, server.world.revision), lambda: to_plain(server.world, server.port))
 
 
 def to_plain(world: World, port: int) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from tidegate.platforms.discord.rights import Json
 from tidegate.platforms.discord.troubles import INTENTS_MISSING, NOT_A_BOT
 from tidegate.platforms.discord.wire import Wire
 from tidegate.port import NoteConnect, Opener, Vault
-from tidegate.words import Account
+from tidegate.words import Account, Platform
 
 SIGN_IN = "discord.sign-in"
 
@@ -90,7 +90,4 @@ async def _my_guilds(rest: Rest) -> list[str]:
 
 async def ask_control(control: str) -> str:
     """Ask a loopback process where its Discord is."""
-    address: str | None = (await control_of.get(control, "/")).get("discord")
-    if address is None:
-        raise PlatformError(f"The loopback process at {control} has no Discord.")
-    return address
+    return await control_of.where(control, Platform.DISCORD)

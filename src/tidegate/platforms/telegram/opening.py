@@ -17,7 +17,7 @@ from tidegate.platforms.telegram.looking import Look
 from tidegate.platforms.telegram.session import VaultSession
 from tidegate.platforms.telegram.wire import Wire
 from tidegate.port import NoteConnect, Opener, Vault
-from tidegate.words import Account
+from tidegate.words import Account, Platform
 
 LOOPBACK_APPLICATION = Application(id=1, hash="loopback")
 """What a loopback Telegram is told; it asks for no registration."""
@@ -82,6 +82,5 @@ def application_of(account: Account, application: Application | None) -> Applica
 
 async def ask_control(control: str) -> Loopback:
     """Ask a loopback process where its Telegram is."""
-    where = await control_of.get(control, "/")
     key = await control_of.get(control, "/telegram/key")
-    return Loopback(address=where["telegram"], public_key=key["public_key"])
+    return Loopback(await control_of.where(control, Platform.TELEGRAM), key["public_key"])

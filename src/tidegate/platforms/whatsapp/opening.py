@@ -7,14 +7,14 @@ from datetime import timedelta
 from typing import Protocol
 
 from tidegate.clock import Clock
-from tidegate.errors import BadInput, PlatformError, SignedOut
+from tidegate.errors import BadInput, SignedOut
 from tidegate.platforms import control as control_of
 from tidegate.platforms.whatsapp.client import HAND_ON_WITHIN, WhatsAppAccount
 from tidegate.platforms.whatsapp.line import STAND_IN
 from tidegate.platforms.whatsapp.troubles import NOT_LINKED
 from tidegate.platforms.whatsapp.wire import Home, Wire
 from tidegate.port import NoteConnect, Opener, Vault
-from tidegate.words import Account
+from tidegate.words import Account, Platform
 
 DEVICE = "whatsapp.device"
 SILENT_AFTER = timedelta(seconds=10)
@@ -78,7 +78,4 @@ async def home_of(
 
 async def ask_control(control: str) -> str:
     """Ask a loopback process where its WhatsApp is."""
-    address: str | None = (await control_of.get(control, "/")).get("whatsapp")
-    if address is None:
-        raise PlatformError(f"The loopback process at {control} has no WhatsApp.")
-    return address
+    return await control_of.where(control, Platform.WHATSAPP)
