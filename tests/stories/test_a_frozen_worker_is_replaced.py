@@ -73,11 +73,11 @@ async def test_a_dead_owner_loses_its_telegram_sign_in_at_once(world: World) -> 
 async def test_the_longer_time_out_ends_too(world: World) -> None:
     """After it, a sign-in of a silent owner is taken over like any other."""
     await world.add_accounts(2, Platform.TELEGRAM)
-    orders = {"telegram_silent_takeover_for": timedelta(seconds=12)}
-    world.start_worker("frozen", **orders)
+    silent = timedelta(seconds=12)
+    world.start_worker("frozen", telegram_silent_takeover_for=silent)
     await world.until_spread(2)
     world.strike("frozen", signal.SIGSTOP)
-    world.start_worker("next", **orders)
+    world.start_worker("next", telegram_silent_takeover_for=silent)
     await world.until_all_called(2, besides="frozen")
     assert world.platform.record.stale_calls() == []
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 import asyncio
 import multiprocessing
 import signal
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from multiprocessing.context import ForkServerProcess
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 from uuid import uuid4
 
 from pydantic import SecretStr
@@ -35,13 +35,21 @@ _START.set_forkserver_preload(["tidegate.loopback.fleet"])
 
 Task = Callable[[House, Lane], Awaitable[None]]
 
+QUICK: Mapping[str, Any] = {
+    "time_out": timedelta(seconds=6),
+    "telegram_reads_per_second": 100,
+    "whatsapp_reads_per_second": 25,
+}
+"""Settings of all these workers: no platform is hurt, and nobody wants to wait."""
+
 
 @dataclass(frozen=True, slots=True)
 class Orders:
     """What a worker of the fleet is told: where the database and the platform are, and what to do for each account.
 
     With *cycle_every* it works as ``tidegate worker`` does, but for WhatsApp accounts where there is a counting
-    platform: for those it does its task. Without either it owns accounts and never gets to connect them.
+    platform: for those it does its task. Without either it owns accounts and never gets to connect them. *settings* are
+    those that differ from the operator's usual ones.
     """
 
     database: str
@@ -49,15 +57,8 @@ class Orders:
     home: Path
     name: str
     task: Task
-    time_out: timedelta = timedelta(seconds=6)
-    telegram_silent_takeover_for: timedelta = timedelta(minutes=10)
-    seats: int = 1_000
-    max_send_per_minute: int = 40
-    group_concurrency: int = 3
-    telegram_chat_sends_per_minute: int = 20
-    whatsapp_established_sends_per_minute: int = 40
-    cycle_every: timedelta | None = None
-    cycle_every_live: timedelta = timedelta(hours=4)
+    cycle_every: timedelta | None
+    settings: Mapping[str, Any]
 
 
 async def keep_looking(house: House, lane: Lane) -> None:
@@ -95,21 +96,8 @@ async def _work(orders: Orders) -> None:
     loop = asyncio.get_running_loop()
     loop.add_signal_handler(signal.SIGTERM, stop.set)
     loop.add_signal_handler(signal.SIGINT, lambda: None)  # Ctrl-C is for the parent, which ends its workers in order
-    settings = Settings(
-        home=orders.home,
-        database_url=SecretStr(orders.database),
-        worker_name=orders.name,
-        time_out=orders.time_out,
-        telegram_silent_takeover_for=orders.telegram_silent_takeover_for,
-        seats=orders.seats,
-        max_send_per_minute=orders.max_send_per_minute,
-        group_concurrency=orders.group_concurrency,
-        telegram_chat_sends_per_minute=orders.telegram_chat_sends_per_minute,
-        whatsapp_established_sends_per_minute=orders.whatsapp_established_sends_per_minute,
-        cycle_every_live=orders.cycle_every_live,
-        telegram_reads_per_second=100,
-        whatsapp_reads_per_second=25,
-    )
+    named = {"home": orders.home, "database_url": SecretStr(orders.database), "worker_name": orders.name}
+    settings = Settings(**{**QUICK, **named, **orders.settings})
     async with open_house(settings) as house:
         trade = await _trade(house, orders)
         await run_worker(house, openers=trade.openers, work=trade.work, stop=stop, handlers=trade.handlers)

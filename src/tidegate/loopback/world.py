@@ -8,7 +8,7 @@ import signal
 from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import replace
+from datetime import timedelta
 from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 from typing import Any
@@ -45,11 +45,20 @@ class World:
                 added = await accounts.add(connection, name, platform, Standing.NORMAL, loopback=CONTROL)
                 await pace.set_pace(connection, added, allowance_of(Settings(), platform, Standing.NORMAL))
 
-    def start_worker(self, name: str, task: Task = keep_looking, **otherwise: Any) -> ForkServerProcess:
-        """Start a worker that does *task* for each of its accounts; *otherwise* are orders besides."""
-        orders = Orders(self.address.direct, self.at, self.home, name, task)
-        self.workers[name] = start(replace(orders, **otherwise))
-        return self.workers[name]
+    def start_worker(
+        self,
+        name: str,
+        task: Task = keep_looking,
+        *,
+        database: str | None = None,
+        platform: str | None = None,
+        cycle_every: timedelta | None = None,
+        **settings: Any,
+    ) -> None:
+        """Start a worker that does *task* for each of its accounts, with the database and platform of this world."""
+        database = self.address.direct if database is None else database
+        platform = self.at if platform is None else platform
+        self.workers[name] = start(Orders(database, platform, self.home, name, task, cycle_every, settings))
 
     def strike(self, name: str, number: signal.Signals) -> None:
         pid = self.workers[name].pid
