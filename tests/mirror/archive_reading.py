@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from tidegate.mirror.archive_bytes import Source, Told
-from tidegate.mirror.contents import Contents, ReadingLimits, read_contents
+from tidegate.mirror.contents import Contents, ContentsReader, ReadingLimits
 from tidegate.mirror.reading_child import READERS, list_entries
 
 
@@ -57,7 +57,7 @@ def joined(*parts: Sparse) -> Sparse:
 
 
 async def listed(
-    archive: Sparse | bytes, form: str, *, parts: tuple[int, ...] = (), limits: ReadingLimits | None = None
+    archive: Sparse | bytes, form: str = "zip", *, parts: tuple[int, ...] = (), limits: ReadingLimits | None = None
 ) -> Contents:
     """What the child makes of an archive."""
     held = archive if isinstance(archive, Sparse) else Sparse.of(archive)
@@ -65,7 +65,8 @@ async def listed(
     async def read(offset: int, length: int) -> bytes:
         return held.read(offset, length)
 
-    return await read_contents(form, held.size, read, limits or ReadingLimits(), parts=parts)
+    async with ContentsReader(limits or ReadingLimits()) as reader:
+        return await reader.read(form, held.size, read, parts=parts)
 
 
 def listed_here(content: bytes, form: str, parts: tuple[int, ...] = ()) -> tuple[list[tuple[str, int]], list[str]]:

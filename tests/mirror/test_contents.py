@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.mirror.archive_reading import listed
 from tests.mirror.rar_writing import Stored, rar4, rar5
 from tests.mirror.test_seven_zip import DRAGON, sample
 from tests.mirror.test_tar import tarred
@@ -22,7 +23,6 @@ from tidegate.mirror.contents import (
     NotListed,
     Read,
     ReadingLimits,
-    read_contents,
     safe_path,
 )
 from tidegate.mirror.reading_child import list_entries
@@ -36,13 +36,6 @@ def zipped(*names: str, comment: bytes = b"") -> bytes:
             archive.writestr(name, b"x" * len(name))
         archive.comment = comment
     return held.getvalue()
-
-
-async def listed(content: bytes, form: str = "zip", limits: ReadingLimits | None = None) -> Contents:
-    async def read(offset: int, length: int) -> bytes:
-        return content[offset : offset + length]
-
-    return await read_contents(form, len(content), read, limits or ReadingLimits())
 
 
 def paths(contents: Contents) -> list[str]:
@@ -194,7 +187,8 @@ async def test_trouble_while_fetching_reaches_whoever_asked() -> None:
         raise ConnectionResetError
 
     with pytest.raises(ConnectionResetError):
-        await read_contents("zip", 1_000, read)
+        async with ContentsReader() as reader:
+            await reader.read("zip", 1_000, read)
 
 
 @given(st.binary(max_size=400), st.integers(0, 400), st.binary(max_size=8))

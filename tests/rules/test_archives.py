@@ -16,7 +16,6 @@ from tidegate.rules.archives import (
     SetHabits,
     SetState,
     drop_message,
-    learn_volumes,
     missing,
     missing_in_words,
     place_part,
@@ -140,7 +139,7 @@ class TestSets:
         old = [part(2, "x.part2.rar"), part(3, "x.part3.rar", LAST)]
         new = part(501, "x.part1.rar")
         (mixed,) = placed([*old, new, part(504, "x.part1.rar", file=new.file)])
-        stayed, left = placed([part(502, "x.part2.rar")], [learn_volumes(mixed, 3)])
+        stayed, left = placed([part(502, "x.part2.rar")], [replace(mixed, volumes=3)])
         assert (stayed.manifest, stayed.spares, stayed.volumes) == (old, (), None)
         assert [held.message for held in (*left.manifest, *left.spares)] == [501, 502, 504]
 
@@ -161,12 +160,12 @@ class TestSets:
     def test_a_zip_that_says_it_has_volumes_waits_for_them(self) -> None:
         """The ZIP's end record counts its volumes, and must match."""
         (one,) = placed([part(1, "x.zip")])
-        three = learn_volumes(one, 3)
+        three = replace(one, volumes=3)
         assert (state(three), missing_in_words(three)) == (SetState.COLLECTING, ".z01 to .z02")
         (whole,) = placed([part(2, "x.z01"), part(3, "x.z02")], [three])
         assert state(whole) is SetState.WAITING
         assert len(placed([part(4, "x.z03")], [whole])) == 2, "a fourth volume is of another set"
-        late = learn_volumes(placed([part(4, "x.z03"), part(2, "x.z01"), part(3, "x.z02")], [one])[0], 3)
+        late = replace(placed([part(4, "x.z03"), part(2, "x.z01"), part(3, "x.z02")], [one])[0], volumes=3)
         assert (surplus(late), state(late)) == ([3], SetState.COLLECTING)
 
     def test_numbers_alone_are_an_archive_only_with_a_001(self) -> None:
@@ -303,7 +302,7 @@ def test_a_set_with_a_hole_is_never_whole(parts: list[Part], data: st.DataObject
     hole = data.draw(st.integers(0, len(parts) - 2))
     (one,) = placed([one for one in parts if one is not parts[hole]])
     if one.kind is Kind.ZIP:
-        one = learn_volumes(one, len(parts))
+        one = replace(one, volumes=len(parts))
     assert state(one, NOON + timedelta(days=900)) is SetState.INCOMPLETE
     assert missing_in_words(one)
 

@@ -19,7 +19,6 @@ from tidegate.rules.delivering import (
     WhenUnknown,
     after_crash,
     is_at_capacity,
-    is_over,
     next_part,
     sum_up,
     target_state,
@@ -146,15 +145,6 @@ def test_the_status_says_what_arrived(counts, ending):
     else:
         assert (status is RunStatus.SUCCESS) == (sent == total)
         assert (status is RunStatus.FAILED) == (sent == 0 and total > 0)
-
-
-@given(counts=tallies)
-def test_a_run_with_something_unknown_is_not_over(counts):
-    """Nobody is told that a run has ended while the fate of a message is open."""
-    if counts[TargetState.UNKNOWN] or counts[TargetState.PENDING] or counts[TargetState.SENDING]:
-        assert not is_over(counts)
-    else:
-        assert is_over(counts)
 
 
 def test_capacity_is_the_cause_only_for_a_run_that_was_busy_all_the_time():

@@ -15,11 +15,9 @@ from tidegate.rules.retrying import (
     FailureReason,
     FailureState,
     RetryHabits,
-    ask_all,
     ask_by_hand,
     batches,
     calls_to_retry,
-    close_as_gone,
     due_at,
     fail,
     is_too_large,
@@ -100,15 +98,6 @@ def test_s37_a_hundred_failures_fit_a_call() -> None:
     assert calls_to_retry(250) == 3
 
 
-def test_s38_retrying_one_reason_leaves_the_others() -> None:
-    """S-38: "retry all: size limit" runs those and no others."""
-    held = replace(BROKEN, message=60, reason=FailureReason.SIZE_LIMIT, attempts=5)
-    rested = replace(BROKEN, attempts=5)
-    asked = ask_all([rested, held], NOON, reason=FailureReason.SIZE_LIMIT)
-    assert [failure.message for failure in asked if failure.by_hand] == [60]
-    assert all(failure.by_hand for failure in ask_all([rested, held], NOON))
-
-
 def test_a_raised_size_limit_makes_what_fits_due() -> None:
     """What is too large keeps nobody awake, and comes back by itself when the limit allows it."""
     large = replace(BROKEN, reason=FailureReason.SIZE_LIMIT, size=4_001, attempts=7)
@@ -121,7 +110,7 @@ def test_a_raised_size_limit_makes_what_fits_due() -> None:
 
 def test_s39_a_message_that_is_gone_closes_the_failure() -> None:
     """S-39: no further try, not even by hand: there is nothing to fetch."""
-    closed = close_as_gone(ask_by_hand(BROKEN, NOON))
+    closed = replace(BROKEN, reason=FailureReason.SOURCE_GONE)
     assert state_of(closed, HABITS, NOON + HOUR) is FailureState.CLOSED
     assert state_of(ask_by_hand(closed, NOON), HABITS, NOON) is FailureState.CLOSED
 

@@ -46,11 +46,6 @@ class MediaVerbs(GuildVerbs):
         return None if self._dedupes is None else self._dedupes.recognises_for
 
     @property
-    def posts_media(self) -> bool:
-        """Whether a file is uploaded once and then posted as often as wanted by what the platform gave for it."""
-        return self._posts_media is not None
-
-    @property
     def encloses(self) -> bool:
         """Whether a file goes along with every message instead (``send_with``), since the platform keeps none."""
         return self._encloses is not None

@@ -78,14 +78,6 @@ class Contents:
     followed: bool = False
 
 
-async def read_contents(
-    form: str, size: int, read: Read, limits: ReadingLimits = LIMITS, *, parts: Sequence[int] = ()
-) -> Contents:
-    """List one archive, as ``ContentsReader.read`` does."""
-    async with ContentsReader(limits) as reader:
-        return await reader.read(form, size, read, parts=parts)
-
-
 class ContentsReader:
     """Lists archives one after the other with one child, and with a new one after it was ended for taking too much.
 

@@ -204,11 +204,6 @@ def _without(one: ArchiveSet, message: int, kept: Collection[int]) -> ArchiveSet
     return replace(one, parts=parts, spares=tuple(spares), lost=one.lost | (one.parts.keys() - parts.keys()))
 
 
-def learn_volumes(one: ArchiveSet, volumes: int) -> ArchiveSet:
-    """The set once its content has told how many volumes there are: a ZIP's end record, a RAR's own flags."""
-    return replace(one, volumes=volumes)
-
-
 def _swap(sets: Iterable[ArchiveSet], old: ArchiveSet, new: Sequence[ArchiveSet]) -> list[ArchiveSet]:
     return [one for known in sets for one in (new if known is old else [known])]
 

@@ -86,10 +86,6 @@ class WhenUnknown(StrEnum):
         return {WhenUnknown.ASSUME_SENT: PartState.SENT, WhenUnknown.RESEND: PartState.PENDING}.get(self)
 
 
-NONCE_HOLDS_FOR = timedelta(minutes=2)
-"""How long a platform that removes duplicates only for a while is trusted to do so."""
-
-
 def after_crash(*, removes_duplicates: bool, for_how_long: timedelta | None, claimed_ago: timedelta) -> PartState:
     """What a part that was being sent when its worker died becomes: it is resent only where that is harmless (law 6).
 
@@ -142,11 +138,6 @@ class Summary:
 
     status: RunStatus
     sentence: str
-
-
-def is_over(counts: Counter[TargetState]) -> bool:
-    """Whether nothing is left to send or to find out."""
-    return not (counts[TargetState.PENDING] or counts[TargetState.SENDING] or counts[TargetState.UNKNOWN])
 
 
 def sum_up(

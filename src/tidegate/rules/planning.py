@@ -86,11 +86,6 @@ def plan_reading(
     return Reading.SEARCH if missed > limits.most_changes else Reading.DIFFERENCE
 
 
-def reading_calls(reading: Reading, limits: CallLimits) -> Calls:
-    """The calls of a reading; what does not fit into a turn's pages stays a gap and is queued again."""
-    return Calls() if reading is Reading.NOTHING else Calls(1, limits.pages_a_turn)
-
-
 def foresee_channel(memory: ScanMemory, limits: CallLimits, *, its_turn: bool) -> Calls:
     """What a channel may cost beside the gate, before the gate was asked: whatever it answers lies within."""
     if not memory.readable:

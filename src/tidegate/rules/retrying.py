@@ -160,18 +160,6 @@ def ask_by_hand(failure: Failure, now: datetime) -> Failure:
     return replace(failure, attempts=0, next_try_at=now, by_hand=True)
 
 
-def ask_all(failures: Iterable[Failure], now: datetime, *, reason: FailureReason | None = None) -> list[Failure]:
-    """The same failures, those of *reason* (None for all) asked for by hand."""
-    return [
-        ask_by_hand(failure, now) if reason is None or failure.reason is reason else failure for failure in failures
-    ]
-
-
-def close_as_gone(failure: Failure) -> Failure:
-    """Its message no longer exists: nothing is tried again, and the reason stays on record."""
-    return replace(failure, reason=FailureReason.SOURCE_GONE, by_hand=False)
-
-
 def batches(messages: Iterable[int]) -> list[Sequence[int]]:
     """Message ids as calls fetch them: each once, in order, so many to a call."""
     ids = sorted(set(messages))
