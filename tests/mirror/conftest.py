@@ -15,6 +15,7 @@ import pytest
 from tests.platforms.telegram.people import PHONE, Drawer, Person, account, finding
 from tidegate.clock import SystemClock
 from tidegate.lanes import Lane, ReadLimits, SendLimits
+from tidegate.loopback.held import hold
 from tidegate.loopback.telegram import TelegramServer, World
 from tidegate.loopback.telegram.channels import Channel
 from tidegate.mirror.cycle import CycleHabits, run_cycle
@@ -168,14 +169,7 @@ def world(telegram: TelegramServer) -> World:
 @pytest.fixture
 async def mirror(database: Database, telegram: TelegramServer) -> AsyncIterator[Mirror]:
     """The first account, signed in and connected; nothing is enabled yet."""
-    start = datetime.now(UTC)
-    await database.pool.execute(
-        f"""
-        CREATE TABLE held_clock AS SELECT '{start.isoformat()}'::timestamptz AS now;
-        CREATE OR REPLACE FUNCTION clock_now() RETURNS timestamptz LANGUAGE sql VOLATILE
-        AS 'SELECT now FROM held_clock';
-        """
-    )
+    await hold(database, datetime.now(UTC))
     ledger = Ledger(database, SystemClock())
     made = await make_mirror(database, telegram, ledger, "reader", PHONE)
     yield made

@@ -13,19 +13,24 @@ from tidegate.clock import HeldClock
 from tidegate.store.database import Database
 
 
+async def hold(database: Database, start: datetime) -> None:
+    """Have ``clock_now()`` answer what the table ``held_clock`` says from now on."""
+    await database.pool.execute(
+        f"""
+        CREATE TABLE held_clock AS SELECT '{start.isoformat()}'::timestamptz AS now;
+        CREATE OR REPLACE FUNCTION clock_now() RETURNS timestamptz LANGUAGE sql VOLATILE
+        AS 'SELECT now FROM held_clock';
+        """
+    )
+
+
 @asynccontextmanager
 async def holding(database: Database, start: datetime) -> AsyncIterator[HeldClock]:
     """A held clock that the database's ``clock_now()`` follows and that stands still while a statement is running."""
     clock = HeldClock(start)
     session = await asyncpg.connect(database.address.direct)
     try:
-        await session.execute(
-            f"""
-            CREATE TABLE held_clock AS SELECT '{start.isoformat()}'::timestamptz AS now;
-            CREATE OR REPLACE FUNCTION clock_now() RETURNS timestamptz LANGUAGE sql VOLATILE
-            AS 'SELECT now FROM held_clock';
-            """
-        )
+        await hold(database, start)
 
         async def follow(now: datetime) -> None:
             await session.execute("UPDATE held_clock SET now = $1", now)

@@ -18,6 +18,7 @@ from tidegate.clock import SystemClock
 from tidegate.lanes import Lane, ReadLimits
 from tidegate.loopback.discord import DiscordServer, World
 from tidegate.loopback.discord.places import Bot, Channel, Guild
+from tidegate.loopback.held import hold
 from tidegate.mirror.cycle import CycleHabits
 from tidegate.mirror.guild_rounds import GuildRounds
 from tidegate.mirror.guilds import run_guild_cycle
@@ -220,14 +221,7 @@ def channels_of(world: World, guild: Guild, sizes: Iterable[int]) -> list[Channe
 @pytest.fixture
 async def mirror(database: Database, discord: DiscordServer, bot: Bot) -> AsyncIterator[GuildMirror]:
     """The bot's account, not connected yet."""
-    start = datetime.now(UTC)
-    await database.pool.execute(
-        f"""
-        CREATE TABLE held_clock AS SELECT '{start.isoformat()}'::timestamptz AS now;
-        CREATE OR REPLACE FUNCTION clock_now() RETURNS timestamptz LANGUAGE sql VOLATILE
-        AS 'SELECT now FROM held_clock';
-        """
-    )
+    await hold(database, datetime.now(UTC))
     async with database.transaction() as connection:
         await accounts.add(connection, "gate", Platform.DISCORD, Standing.NORMAL, loopback=CONTROL)
         account = (await accounts.find(connection, "gate")).account

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from http import HTTPStatus
 from typing import Any
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, HTTPException, Request
 from fastapi.responses import Response
 
 from tidegate.store import feed, overview, runs
@@ -17,49 +18,6 @@ _LANES = 25
 _FEED = 20
 
 pages = APIRouter()
-
-
-@pages.get("/")
-async def show(request: Request, database: InDatabase) -> Response:
-    async with database.connection() as connection:
-        values = {
-            **await _figures(connection),
-            **await _needs(connection),
-            **await _running(connection),
-            **await _lanes(connection),
-            **await _feed(connection),
-        }
-    return page(request, "overview.html", **values)
-
-
-@pages.get("/overview/figures")
-async def show_figures(request: Request, database: InDatabase) -> Response:
-    async with database.connection() as connection:
-        return page(request, "parts/figures.html", **await _figures(connection))
-
-
-@pages.get("/overview/needs")
-async def show_needs(request: Request, database: InDatabase) -> Response:
-    async with database.connection() as connection:
-        return page(request, "parts/needs.html", **await _needs(connection))
-
-
-@pages.get("/overview/running")
-async def show_running(request: Request, database: InDatabase) -> Response:
-    async with database.connection() as connection:
-        return page(request, "parts/running.html", **await _running(connection))
-
-
-@pages.get("/overview/lanes")
-async def show_lanes(request: Request, database: InDatabase) -> Response:
-    async with database.connection() as connection:
-        return page(request, "parts/lanes.html", **await _lanes(connection))
-
-
-@pages.get("/overview/feed")
-async def show_feed(request: Request, database: InDatabase) -> Response:
-    async with database.connection() as connection:
-        return page(request, "parts/feed.html", **await _feed(connection))
 
 
 async def _figures(connection: Connection) -> dict[str, Any]:
@@ -86,3 +44,22 @@ async def _lanes(connection: Connection) -> dict[str, Any]:
 
 async def _feed(connection: Connection) -> dict[str, Any]:
     return {"events": [(event, told(event)) for event in await feed.newest(connection, _FEED)]}
+
+
+_PARTS = {"figures": _figures, "needs": _needs, "running": _running, "lanes": _lanes, "feed": _feed}
+
+
+@pages.get("/")
+async def show(request: Request, database: InDatabase) -> Response:
+    async with database.connection() as connection:
+        parts = [await part(connection) for part in _PARTS.values()]
+    return page(request, "overview.html", **{name: value for part in parts for name, value in part.items()})
+
+
+@pages.get("/overview/{part}")
+async def show_part(request: Request, part: str, database: InDatabase) -> Response:
+    """One part alone, for a page that is open."""
+    if part not in _PARTS:
+        raise HTTPException(HTTPStatus.NOT_FOUND, f'The overview has no part "{part}".')
+    async with database.connection() as connection:
+        return page(request, f"parts/{part}.html", **await _PARTS[part](connection))
