@@ -8,7 +8,7 @@ from tidegate.app import House, allowance_of, key_ring
 from tidegate.clock import SystemClock
 from tidegate.errors import BadInput
 from tidegate.openings import Person, sign_in
-from tidegate.port import Me
+from tidegate.port import Accept, Me
 from tidegate.store import accounts, commands, pace, secrets
 from tidegate.store.calls import Ledger
 from tidegate.words import Account, AccountId, AccountState, CallKind, Outcome, Platform, Standing
@@ -41,36 +41,51 @@ async def join(house: House, new: Account, person: Person) -> Me:
     async with house.database.connection() as connection:
         await accounts.require_free(connection, new.name)
     signed_in = SignedIn()
-    me = await sign_in(house, new, signed_in, signed_in.calls.append, person)
-    await _store(house, new, signed_in)
+    me = await sign_in(house, new, signed_in, signed_in.calls.append, person, accept=_nobody_else(house, new))
+    await _store(house, new, signed_in, me)
     return me
 
 
 async def rejoin(house: House, account: Account, person: Person) -> Me:
     """Sign an account in again that its platform signed out; its channels, reminders, runs and pace stay.
 
-    Returns who it is on its platform.
+    They belong to one person or bot, so anybody else is refused. Returns who it is on its platform.
     """
     if account.state is not AccountState.SIGNED_OUT:
         raise BadInput(f'"{account.name}" is {account.state.value}, not signed out; there is nothing to sign in again.')
     signed_in = SignedIn()
-    me = await sign_in(house, account, signed_in, signed_in.calls.append, person)
+    try:
+        accept = _nobody_else(house, account)
+        me = await sign_in(house, account, signed_in, signed_in.calls.append, person, accept=accept)
+    finally:
+        await _count(house, account.id, signed_in)
     ring = await key_ring(house)
     async with house.database.transaction() as connection:
         for name, secret in signed_in.secrets.items():
             await secrets.keep(connection, ring, account.id, name, secret)
+        await accounts.note_identity(connection, account.id, me.id)
         await accounts.change_state(connection, account.id, AccountState.ACTIVE, expected=[AccountState.SIGNED_OUT])
         await commands.ask(connection, account.id, "look_again", {})
         await commands.wake(connection)
-    await _count(house, account.id, signed_in)
     return me
 
 
-async def _store(house: House, new: Account, signed_in: SignedIn) -> None:
+def _nobody_else(house: House, account: Account) -> Accept:
+    """Takes only who the account has been so far, and nobody who is another account already."""
+
+    async def accept(me: Me) -> None:
+        async with house.database.connection() as connection:
+            await accounts.require_same(connection, account, me.id, me.name)
+
+    return accept
+
+
+async def _store(house: House, new: Account, signed_in: SignedIn, me: Me) -> None:
     """The account and its sign-in, in one transaction: no worker sees the one without the other."""
     ring = await key_ring(house) if signed_in.secrets else None
     async with house.database.transaction() as connection:
         number = await accounts.add(connection, new.name, new.platform, new.standing, loopback=new.loopback)
+        await accounts.note_identity(connection, number, me.id)
         await pace.set_pace(connection, number, allowance_of(house.settings, new.platform, new.standing))
         for name, secret in signed_in.secrets.items() if ring else ():
             assert ring is not None

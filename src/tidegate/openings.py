@@ -13,7 +13,7 @@ from tidegate.platforms import discord, telegram, whatsapp
 from tidegate.platforms.discord import discord_opener
 from tidegate.platforms.telegram import Application, telegram_opener
 from tidegate.platforms.whatsapp import whatsapp_opener
-from tidegate.port import Me, NoteConnect, Opener, Vault
+from tidegate.port import Accept, Me, NoteConnect, Opener, Vault
 from tidegate.settings import Settings
 from tidegate.store.secrets import AccountVault
 from tidegate.words import Account, Platform
@@ -45,15 +45,19 @@ class Person(telegram.Questions, discord.Questions, whatsapp.Questions, Protocol
     """Whoever signs an account in, at a terminal or on a page: asked for what its platform wants to know."""
 
 
-async def sign_in(house: House, account: Account, vault: Vault, note_connect: NoteConnect, person: Person) -> Me:
-    """Sign an account in and keep its sign-in in *vault*."""
+async def sign_in(
+    house: House, account: Account, vault: Vault, note_connect: NoteConnect, person: Person, *, accept: Accept
+) -> Me:
+    """Sign an account in and keep its sign-in in *vault*, if whoever it is may be *accepted*."""
     if account.platform is Platform.TELEGRAM:
         application = telegram_application(house.settings)
-        return await telegram.sign_in(account, vault, note_connect, person, application=application)
+        return await telegram.sign_in(account, vault, note_connect, person, application=application, accept=accept)
     if account.platform is Platform.DISCORD:
-        return await discord.sign_in(account, vault, note_connect, person, clock=SystemClock())
+        return await discord.sign_in(account, vault, note_connect, person, clock=SystemClock(), accept=accept)
     sessions = whatsapp_sessions(house)
-    return await whatsapp.sign_in(account, vault, note_connect, person, sessions=sessions, clock=SystemClock())
+    return await whatsapp.sign_in(
+        account, vault, note_connect, person, sessions=sessions, clock=SystemClock(), accept=accept
+    )
 
 
 async def forget_device(house: House, account: Account) -> None:

@@ -11,6 +11,7 @@ one stream for all channels, whose breaks it tells (``Stream``).
 from __future__ import annotations
 
 from tidegate.port.abilities import (
+    Accept,
     Buckets,
     Client,
     Differs,
@@ -35,6 +36,7 @@ from tidegate.port.abilities import (
     SignsOut,
     Tells,
     Vault,
+    anybody,
 )
 from tidegate.port.news import Difference, Hint, News, Patch, Reacted, Stream, TooLong
 from tidegate.port.values import (
@@ -79,6 +81,7 @@ from tidegate.port.values import (
 __all__ = [
     "GENERAL",
     "NOT_ASKED",
+    "Accept",
     "Buckets",
     "CannotAsk",
     "Channel",
@@ -144,4 +147,5 @@ __all__ = [
     "UploadId",
     "UploadLost",
     "Vault",
+    "anybody",
 ]

@@ -223,6 +223,14 @@ class Vault(Protocol):
 NoteConnect = Callable[[str], None]
 """Counts a call a library makes by itself to connect, sign in or stay alive; the argument is its method."""
 
+Accept = Callable[[Me], Awaitable[None]]
+"""Refuses with ``BadInput`` whoever is not meant, before their sign-in is kept; a session that was begun is ended."""
+
+
+async def anybody(_: Me) -> None:
+    """Takes whoever signs in (``Accept``)."""
+
+
 Opener = Callable[[Account, Vault, NoteConnect], Awaitable[Client]]
 """Connects an account. Raises ``SignedOut`` or ``Banned`` where a person has to act, others where a new try may do.
 

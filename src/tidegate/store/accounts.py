@@ -74,6 +74,36 @@ async def add(
     return AccountId(number)
 
 
+async def require_same(connection: Connection, account: Account, identity: int, called: str) -> None:
+    """Refuse whoever is another account already, or another than *account* has been so far."""
+    other = await connection.fetchval(
+        """
+        SELECT name FROM accounts
+        WHERE platform = $1 AND coalesce(loopback, '') = coalesce($2, '') AND identity = $3 AND id <> $4
+        """,
+        account.platform.value, account.loopback, identity, account.id,
+    )  # fmt: skip
+    if other is not None:
+        raise BadInput(
+            f'{called} is signed in already, as the account "{other}". As two accounts they would send at twice the '
+            "pace; use the one there is."
+        )
+    known = await connection.fetchval("SELECT identity FROM accounts WHERE id = $1", account.id)
+    if known not in (None, identity):
+        raise BadInput(
+            f'{called} is not who "{account.name}" has been so far, and whose channels, reminders and runs are kept. '
+            "Sign in as the same one, or add this one under another name: tidegate account add"
+        )
+
+
+async def note_identity(connection: Connection, account: AccountId, identity: int) -> None:
+    """Keep who an account is on its platform, by the platform's own number."""
+    try:
+        await connection.execute("UPDATE accounts SET identity = $2 WHERE id = $1", account, identity)
+    except asyncpg.UniqueViolationError:
+        raise BadInput("The same one was signed in as another account just now. See: tidegate account list") from None
+
+
 async def find(connection: Connection, name: str) -> Listed:
     """The account of that name, or a sentence."""
     row = await connection.fetchrow(f"{_LISTED} WHERE a.name = $1", name)

@@ -20,6 +20,7 @@ from tidegate.loopback.whatsapp import WhatsAppServer
 from tidegate.loopback.whatsapp.world import Phone
 from tidegate.platforms.whatsapp import Linked, Scan, Step, Type, international, pair
 from tidegate.platforms.whatsapp.opening import DEVICE
+from tidegate.port import Me
 
 Pairs = Callable[..., AsyncGenerator[Step, None]]
 
@@ -57,7 +58,7 @@ async def test_a_qr_code_is_scanned(
                 assert step.text == pairing.qr
                 whatsapp.scan(phone, pairing)
     assert isinstance(steps[0], Scan)
-    assert steps[1:] == [Linked(PHONE)]
+    assert steps[1:] == [Linked(Me(int(PHONE), f"+{PHONE}"))]
     assert fresh.kept == {DEVICE: f"{PHONE}:1@s.whatsapp.net".encode()}
     assert whatsapp.world.record.by_method() == {"pair": 1, "connect": 1}
     assert noted == ["pair", "connect"]

@@ -9,7 +9,7 @@ from tidegate.errors import BadInput, SignedOut
 from tidegate.platforms.discord.opening import SIGN_IN, FindLoopback, ask_control, door, introduce
 from tidegate.platforms.discord.translate import me_of
 from tidegate.platforms.discord.troubles import NOT_A_BOT
-from tidegate.port import Me, NoteConnect, Vault
+from tidegate.port import Accept, Me, NoteConnect, Vault, anybody
 from tidegate.words import Account
 
 
@@ -26,6 +26,7 @@ async def sign_in(
     questions: Questions,
     *,
     clock: Clock,
+    accept: Accept = anybody,
     find_loopback: FindLoopback = ask_control,
 ) -> Me:
     """Sign *account* in and keep its token in the vault; nothing is kept of a token that would not do."""
@@ -34,10 +35,11 @@ async def sign_in(
         raise BadInput(NOT_A_BOT)
     rest = await door(account, clock, note_connect, find_loopback)
     try:
-        me = await introduce(rest, token)
+        me = me_of(await introduce(rest, token))
     except SignedOut as refused:
         raise BadInput(NOT_A_BOT) from refused
     finally:
         await rest.close()
+    await accept(me)
     await vault.write(SIGN_IN, token.encode())
-    return me_of(me)
+    return me

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from typing import Any, Protocol
 
 from telethon import errors
@@ -14,7 +15,7 @@ from tidegate.platforms.telegram.line import Application, Line
 from tidegate.platforms.telegram.opening import FindLoopback, application_of, ask_control, prepared_session
 from tidegate.platforms.telegram.translate import me_of
 from tidegate.platforms.telegram.troubles import connect_trouble
-from tidegate.port import Me, NoteConnect, Vault
+from tidegate.port import Accept, Me, NoteConnect, Vault, anybody
 from tidegate.words import Account
 
 TRIES = 3
@@ -48,6 +49,7 @@ async def sign_in(
     questions: Questions,
     *,
     application: Application | None = None,
+    accept: Accept = anybody,
     find_loopback: FindLoopback = ask_control,
 ) -> Me:
     """Sign *account* in and keep the sign-in in its vault; one that is signed in already asks nothing."""
@@ -55,13 +57,24 @@ async def sign_in(
     line = Line(session, application_of(account, application), note_connect, on_push=lambda _: None)
     try:
         await line.connect()
-        user = line.user or await _converse(line, questions)
+        me = me_of(line.user or await _converse(line, questions))
+        await _insist(line, me, accept)
         await session.keep()
-        return me_of(user)
     except _LIBRARY as problem:
         raise connect_trouble(problem, line.place) from problem
     finally:
         await line.hang_up()
+    return me
+
+
+async def _insist(line: Line, me: Me, accept: Accept) -> None:
+    """Sign whoever is refused out again: nobody would use that session."""
+    try:
+        await accept(me)
+    except BadInput:
+        with suppress(TimeoutError, *_LIBRARY):  # it is on the person's own list of devices then
+            await _ask(line, functions.auth.LogOutRequest())
+        raise
 
 
 async def _converse(line: Line, questions: Questions) -> types.User:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
@@ -17,7 +18,7 @@ from tidegate.frames import Frame
 from tidegate.platforms.whatsapp.line import Line
 from tidegate.platforms.whatsapp.opening import DEVICE, SILENT_AFTER, FindLoopback, Sessions, ask_control, home_of
 from tidegate.platforms.whatsapp.troubles import connect_trouble, read_trouble, stopped_by
-from tidegate.port import NoteConnect, Vault
+from tidegate.port import Accept, Me, NoteConnect, Vault, anybody
 from tidegate.words import Account
 
 LINKED_WITHIN = timedelta(minutes=3)
@@ -42,9 +43,9 @@ class Type:
 
 @dataclass(frozen=True, slots=True)
 class Linked:
-    """It is done: the account has this number."""
+    """It is done; the number of *me* is the phone's."""
 
-    number: str
+    me: Me
 
 
 Step = Scan | Type | Linked
@@ -58,6 +59,7 @@ async def pair(
     *,
     clock: Clock,
     phone: str | None = None,
+    accept: Accept = anybody,
     find_loopback: FindLoopback = ask_control,
 ) -> AsyncGenerator[Step, None]:
     """Link *account*: by QR code, or by a code typed into the phone with the number *phone*.
@@ -78,8 +80,10 @@ async def pair(
     try:
         async for step in _steps(line, _Telling(told, clock), number, note_connect):
             if isinstance(step, _Device):
+                me = _owner(step)
+                await _insist(line, me, accept, note_connect)
                 await vault.write(DEVICE, step.address.encode())
-                yield Linked(step.address.partition(":")[0])
+                yield Linked(me)
                 return
             yield step
     finally:
@@ -90,6 +94,22 @@ async def pair(
 @dataclass(frozen=True, slots=True)
 class _Device:
     address: str
+
+
+def _owner(device: _Device) -> Me:
+    number = device.address.partition(":")[0]
+    return Me(int(number), f"+{number}")
+
+
+async def _insist(line: Line, me: Me, accept: Accept, note_connect: NoteConnect) -> None:
+    """Unlink the device of whoever is refused: nobody would use it."""
+    try:
+        await accept(me)
+    except BadInput:
+        with suppress(PlatformError):  # it is on the phone's own list of devices then
+            await line.call("log_out", {}, start_within=_ANSWERED_WITHIN, within=_ANSWERED_WITHIN)
+            note_connect("Logout")
+        raise
 
 
 class _Telling:

@@ -9,7 +9,7 @@ from tidegate.clock import Clock
 from tidegate.errors import PlatformError
 from tidegate.platforms.whatsapp.opening import FindLoopback, Sessions, ask_control
 from tidegate.platforms.whatsapp.pairing import Linked, Scan, pair
-from tidegate.port import Me, NoteConnect, Vault
+from tidegate.port import Accept, Me, NoteConnect, Vault, anybody
 from tidegate.words import Account
 
 
@@ -31,14 +31,17 @@ async def sign_in(
     *,
     sessions: Sessions,
     clock: Clock,
+    accept: Accept = anybody,
     find_loopback: FindLoopback = ask_control,
 ) -> Me:
     """Link *account* to a phone and keep which device it is in the vault; its keys are where the library keeps them."""
     phone = await questions.linked_by()
-    steps = pair(account, vault, note_connect, sessions, clock=clock, phone=phone, find_loopback=find_loopback)
+    steps = pair(
+        account, vault, note_connect, sessions, clock=clock, phone=phone, accept=accept, find_loopback=find_loopback
+    )
     async with aclosing(steps):
         async for step in steps:
             if isinstance(step, Linked):
-                return Me(int(step.number), f"+{step.number}")
+                return step.me
             await (questions.show_qr(step.text) if isinstance(step, Scan) else questions.show_code(step.code))
     raise PlatformError("The account was not linked. Try again.")
