@@ -7,11 +7,13 @@ from datetime import timedelta
 import pytest
 
 from tests.reminders.conftest import MORNING, Scene, Shop
+from tests.reminders.groups_platform import Recognising
 from tidegate.errors import BadInput
 from tidegate.reminders.estimating import Foreseen, foresee
 from tidegate.reminders.plan import Plan, make_plan
 from tidegate.rules.pacing import Allowance
 from tidegate.store import reminders, targets
+from tidegate.words import Platform
 
 BESIDES = ("BEGIN", "COMMIT", "NOTIFY", "WITH RECURSIVE typeinfo_tree", "INSERT INTO calls", "SELECT pg_current")
 TWO = [{"text": "first"}, {"text": "second"}]
@@ -80,6 +82,40 @@ async def test_d44_a_placeholder_nothing_fills_refuses_the_run(scene: Scene, sho
     assert (run["state"], run["status"]) == ("ended", "failed")
     assert "{price}" in run["error_summary"]
     assert shop.platform.calls == 0
+
+
+@pytest.mark.parametrize(
+    ("platform", "parts", "told"),
+    [
+        (Platform.TELEGRAM, [{"media": "a.jpg", "caption": "x" * 1_025}], "1025 characters, and Telegram takes 1024"),
+        (Platform.DISCORD, [{"text": "x" * 2_001}], "2001 characters, and Discord takes 2000"),
+        (Platform.DISCORD, [{"text": "hello"}, {"media": "a.jpg"}], "Message 2 .* 10.0 MiB, and Discord takes 10 MiB"),
+    ],
+)
+async def test_what_the_platform_takes_in_no_group_refuses_the_run(
+    scene: Scene, platform: Platform, parts: list[dict[str, str]], told: str
+) -> None:
+    """Known before the first send, in estimate, dry run and firing alike: a thousand groups need not refuse it each."""
+    shop = await scene.shop(Recognising(scene.clock), on=platform)
+    await scene.groups(shop, 3)
+    files = {"a.jpg": bytes((10 << 20) + 1)} if any("media" in part for part in parts) else {}
+    await scene.reminder(parts=parts, files=files)
+    for tried in (planned(scene), foreseen(scene, 40), scene.fire()):
+        with pytest.raises(BadInput, match=told):
+            await tried
+    assert await scene.rows("SELECT FROM runs") == []
+
+
+async def test_a_text_too_long_with_one_groups_name_fails_that_group(scene: Scene) -> None:
+    """The others get theirs."""
+    shop = await scene.shop(Recognising(scene.clock), on=Platform.DISCORD)
+    await scene.groups(shop, 10)
+    await scene.reminder(parts=[{"text": "x" * 1_993 + "{group}"}])  # "Group 10" is one letter too many
+    run = await scene.fire()
+    assert await scene.counts(run) == {"pending": 9, "failed": 1}
+    assert await scene.errors(run) == {
+        "Group 10": "With this group's name the text has 2001 characters, and Discord takes 2000."
+    }
 
 
 async def test_d45_a_dry_run_is_the_plan_and_no_call(scene: Scene, shop: Shop) -> None:

@@ -9,6 +9,7 @@ from datetime import datetime
 from tidegate.errors import BadInput
 from tidegate.reminders.reminder import Reminder, ReminderPart, WhenClosed
 from tidegate.reminders.written import checked
+from tidegate.rules.taking import too_large, too_long
 from tidegate.rules.window import Opening, Window
 from tidegate.store import targets
 from tidegate.store.database import Connection
@@ -48,9 +49,13 @@ async def make_plan(connection: Connection, kept: KeptReminder, *, at: datetime,
         raise BadInput(f'The reminder "{kept.name}" goes to nobody: {_why_nobody(reminder)}')
     parts = [_part(kept, part) for part in reminder.parts]
     words = _words(reminder, at)
-    new = [_target(group, reminder.parts) for group in groups]
-    texts = [_filled(part.text, {**words, "group": one.title}) for one in new for part in reminder.parts]
-    return Plan(kept, reminder, new, parts, texts)
+    filled = [[_filled(part.text, {**words, "group": group.title}) for part in reminder.parts] for group in groups]
+    _insist_on_what_is_taken(kept, reminder, {**words, "group": ""})
+    new = [
+        NewTarget(group.channel, group.title, _why_not(kept, group, reminder.parts, texts))
+        for group, texts in zip(groups, filled, strict=True)
+    ]
+    return Plan(kept, reminder, new, parts, [text for texts in filled for text in texts])
 
 
 def first_opening(window: Window, now: datetime, *, late: WhenClosed) -> Opening:
@@ -103,11 +108,20 @@ def _filled(text: str, words: Mapping[str, str]) -> str:
         raise BadInput(f"A text has a placeholder that nothing fills: {problem}. Nothing was sent.") from problem
 
 
-def _target(group: Group, parts: Sequence[ReminderPart]) -> NewTarget:
-    return NewTarget(group.channel, group.title, _why_not(group, parts))
+def _insist_on_what_is_taken(kept: KeptReminder, reminder: Reminder, words: Mapping[str, str]) -> None:
+    """Refuse what the platform takes in no group: it would fail in each of them, one by one."""
+    for number, part in enumerate(reminder.parts, 1):
+        if why := _too_much(kept, part, _filled(part.text, words)):
+            raise BadInput(f'Message {number} of the reminder "{kept.name}" cannot be sent: {why}.')
 
 
-def _why_not(group: Group, parts: Sequence[ReminderPart]) -> str:
+def _too_much(kept: KeptReminder, part: ReminderPart, text: str) -> str:
+    """Why the platform would not take a message; empty where it does."""
+    large = "" if part.media is None else too_large(kept.platform, kept.sizes[part.media])
+    return large or too_long(kept.platform, text, caption=part.media is not None)
+
+
+def _why_not(kept: KeptReminder, group: Group, parts: Sequence[ReminderPart], texts: Sequence[str]) -> str:
     """Why nothing can be sent to a group; empty where it can."""
     if group.channel is None or group.state == "deleted":
         return "This group no longer exists."
@@ -117,4 +131,5 @@ def _why_not(group: Group, parts: Sequence[ReminderPart]) -> str:
         return "The account may not post in this group; have it made an admin, then: tidegate channel sync."
     if not group.title and any("{group}" in part.text for part in parts):
         return "The text names the group, and this one has no name."
-    return ""
+    long = (_too_much(kept, part, text) for part, text in zip(parts, texts, strict=True))
+    return next((f"With this group's name {why}." for why in long if why), "")

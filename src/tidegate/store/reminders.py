@@ -17,7 +17,8 @@ from tidegate.words import AccountId, Platform, ReminderId
 
 @dataclass(frozen=True, slots=True)
 class KeptReminder:
-    """A reminder as the store knows it. *written* is its document, *files* the content each of its files had.
+    """A reminder as the store knows it. *written* is its document, *files* the content each of its files had, by hash,
+    and *sizes* their bytes.
 
     *everything_is_paused* when a person has stopped every run, so that nothing is fired.
     """
@@ -31,6 +32,7 @@ class KeptReminder:
     due_at: datetime | None
     doubtful: bool
     files: Mapping[str, bytes]
+    sizes: Mapping[str, int]
     everything_is_paused: bool
     now: datetime
 
@@ -56,6 +58,8 @@ _KEPT = """
     SELECT r.id, r.name, r.account, a.name AS account_name, a.platform, r.written, r.due_at, r.doubtful,
         (SELECT array_agg(name ORDER BY name) FROM reminder_media m WHERE m.reminder = r.id) AS file_names,
         (SELECT array_agg(sha256 ORDER BY name) FROM reminder_media m WHERE m.reminder = r.id) AS file_hashes,
+        (SELECT array_agg(d.size ORDER BY m.name) FROM reminder_media m JOIN media d USING (sha256)
+         WHERE m.reminder = r.id) AS file_sizes,
         (SELECT runs_paused_at IS NOT NULL FROM house) AS everything_is_paused, clock_now() AS now
     FROM reminders r JOIN accounts a ON a.id = r.account
 """
@@ -176,6 +180,7 @@ def _kept(row: asyncpg.Record) -> KeptReminder:
         due_at=row["due_at"],
         doubtful=row["doubtful"],
         files=dict(zip(row["file_names"] or (), row["file_hashes"] or (), strict=True)),
+        sizes=dict(zip(row["file_names"] or (), row["file_sizes"] or (), strict=True)),
         everything_is_paused=row["everything_is_paused"],
         now=row["now"],
     )

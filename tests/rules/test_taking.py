@@ -1,0 +1,32 @@
+"""What each platform takes of a message."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tidegate.rules.taking import TAKES, too_large, too_long
+from tidegate.words import Platform
+
+
+@given(platform=st.sampled_from(Platform), length=st.integers(0, 5_000), caption=st.booleans())
+def test_a_text_is_refused_from_the_first_character_too_many(platform, length, caption):
+    """Exactly what is published is taken, and a platform that publishes nothing is left to answer for itself."""
+    most = TAKES[platform].caption if caption else TAKES[platform].text
+    refused = too_long(platform, "x" * length, caption=caption)
+    assert bool(refused) == (most is not None and length > most)
+    assert not refused or (str(length) in refused and str(most) in refused)
+
+
+@given(platform=st.sampled_from(Platform), size=st.integers(0, 200 << 20))
+def test_a_file_is_refused_from_the_first_byte_too_many(platform, size):
+    """Its size and the limit are in the sentence."""
+    most = TAKES[platform].file
+    refused = too_large(platform, size)
+    assert bool(refused) == (most is not None and size > most)
+    assert not refused or "takes 10 MiB" in refused
+
+
+def test_every_platform_is_known():
+    """None is forgotten when one is added."""
+    assert set(TAKES) == set(Platform)
