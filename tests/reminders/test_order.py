@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from itertools import pairwise
+
+import pytest
 
 from tests.reminders.conftest import Scene
 from tests.reminders.groups_platform import Recognising, Trouble
 from tidegate.errors import AskedToWait, OutcomeUnknown
+from tidegate.reminders.deliver import Habits
 from tidegate.words import Scope, ScopeKind
 
 
@@ -36,3 +40,17 @@ async def test_what_waited_comes_before_those_who_were_not_tried(scene: Scene) -
     await scene.pass_time(seconds=30)
     assert await scene.parts(run, 1) == ["sent", "sent"]
     assert shop.platform.texts(1) == ["first", "second"]
+
+
+@pytest.mark.parametrize(("thrown", "apart"), [(0.0, 200), (0.5, 350), (1.0, 500)])
+async def test_the_parts_of_a_group_keep_a_little_distance(scene: Scene, thrown: float, apart: int) -> None:
+    """The seed's 200 to 500 ms between two messages of a group, by the throw of the dice, where the pace allows it."""
+    scene.habits = Habits(dice=lambda: thrown)
+    shop = await scene.shop(Recognising(scene.clock), rate=6_000)
+    await scene.groups(shop, 1)
+    await scene.reminder(parts=[{"text": "first"}, {"text": "second"}, {"text": "third"}])
+    await scene.fire()
+    await scene.serve(shop)
+    await scene.pass_time(seconds=10)
+    at = [one.at for one in shop.platform.delivered]
+    assert [later - earlier for earlier, later in pairwise(at)] == [timedelta(milliseconds=apart)] * 2

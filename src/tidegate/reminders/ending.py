@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
+from tidegate.rules.capacity import Supply
 from tidegate.rules.delivering import (
     WINDOW_CLOSED,
     Ending,
@@ -12,6 +13,8 @@ from tidegate.rules.delivering import (
     is_at_capacity,
     sum_up,
 )
+from tidegate.rules.pacing import Caps, Pace
+from tidegate.rules.window import Opening
 from tidegate.spans import span_text
 from tidegate.store import run_moves, run_parts, runs
 from tidegate.store.database import Connection
@@ -64,24 +67,30 @@ async def _look_ahead(connection: Connection, run: Run) -> None:
 
 
 async def _end(connection: Connection, run: Run, counts: Counter[TargetState]) -> None:
-    ending = Ending.ALL_TRIED
+    left_out = await run_parts.left_out(connection, run.id, WINDOW_CLOSED)
+    ending = Ending.WINDOW_CLOSED if left_out else Ending.ALL_TRIED
     if run.cancelled_at is not None:
         ending = Ending.CANCELLED
-    elif await run_parts.was_left_out(connection, run.id, WINDOW_CLOSED):
-        ending = Ending.WINDOW_CLOSED
-    used_up, cause = await _why_short(connection, run) if ending is Ending.WINDOW_CLOSED else (False, "")
+    used_up, cause = await _why_short(connection, run, left_out) if ending is Ending.WINDOW_CLOSED else (False, "")
     summary = sum_up(counts, ending, run.window, at_capacity=used_up, cause=cause)
     await run_moves.end(connection, run, summary, counts)
 
 
-async def _why_short(connection: Connection, run: Run) -> tuple[bool, str]:
-    """Whether the pace was what kept a run from getting further, and if not, a sentence about what did."""
-    if run.began_at is None:
+async def _why_short(connection: Connection, run: Run, left_out: int) -> tuple[bool, str]:
+    """Whether the pace was what kept a run from getting further, and if not, a sentence about what did.
+
+    A pause is the cause where without it everything would have been sent.
+    """
+    since, closes = run.could_send_from, run.opening.closes
+    spent = await runs.spent_meanwhile(connection, run)
+    if since >= closes or spent is None:
         return False, ""
-    claimed, gap = await runs.sends_meanwhile(connection, run)
-    open_for = run.opening.closes - run.began_at - run.paused_for
-    if is_at_capacity(claimed, max(open_for // gap, 1)):
-        return True, ""
-    if run.paused_for:
+    supply = Supply(Pace(spent.rate), Caps(per_hour=spent.per_hour))
+    fits = spent.sends + left_out <= supply.within(Opening(since, closes))
+    if run.paused_for and fits:
         return False, f"It was paused for {span_text(run.paused_for)}."
+    if is_at_capacity(spent.sends, max(supply.within(Opening(since + run.paused_for, closes)), 1)):
+        return True, ""
+    if spent.per_day is not None and is_at_capacity(spent.in_a_day, spent.per_day):
+        return True, ""
     return False, "For a part of the time the account was not served, or its platform asked it to wait."

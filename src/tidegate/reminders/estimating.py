@@ -34,7 +34,9 @@ class Foreseen:
         if told.fits:
             return []
         if not told.windows:
-            return ["The window has closed for today, so nothing would be sent."]
+            return [
+                "Nothing would be sent: the window has closed for today, or all that the account may send in it is spent."
+            ]
         return [
             f"Only {told.sends - told.short_by} of {told.sends} sends fit; {told.short_by} would be left over. "
             f'It would take {told.accounts} accounts, or a longer window, or when_window_closes = "resume_next".'

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from tidegate.rules.pacing import DAY, HOUR, Caps, Pace, WarmUp, warm_up_cap
@@ -15,12 +15,17 @@ FARTHEST = 366
 
 @dataclass(frozen=True, slots=True)
 class Supply:
-    """What an account may send: its pace, its caps, and its warm-up with the instant that began."""
+    """What an account may send: its pace, its caps, and its warm-up with the instant that began.
+
+    *spent* sends were made already, and count towards the caps of a day until *spent_until*.
+    """
 
     pace: Pace
     caps: Caps = field(default_factory=Caps)
     warm_up: WarmUp | None = None
     warm_since: datetime | None = None
+    spent: int = 0
+    spent_until: datetime | None = None
 
     def within(self, opening: Opening) -> int:
         """The most sends from an empty bucket between two instants."""
@@ -31,8 +36,8 @@ class Supply:
             most = min(most, hours * self._hourly + min(rest // self.pace.interval, self._hourly))
         for cap in (self.caps.per_day, self._warm_cap(opening.opens)):
             if cap is not None:
-                most = min(most, cap * max(-(-open_for // DAY), 1))
-        return most
+                most = min(most, cap * max(-(-open_for // DAY), 1) - self._spent(opening.opens))
+        return max(most, 0)
 
     def last_of(self, sends: int, opens: datetime) -> datetime:
         """When the last of so many sends is made, the first of them an interval after *opens*."""
@@ -43,6 +48,9 @@ class Supply:
     def _hourly(self) -> int:
         assert self.caps.per_hour is not None
         return min(self.caps.per_hour, HOUR // self.pace.interval)
+
+    def _spent(self, at: datetime) -> int:
+        return self.spent if self.spent_until is not None and at < self.spent_until else 0
 
     def _warm_cap(self, at: datetime) -> int | None:
         if self.warm_up is None:
@@ -85,7 +93,7 @@ def estimate(sends: int, supply: Supply, openings: Iterable[Opening], *, now: da
     for _, opening in zip(range(FARTHEST), openings, strict=False):
         usable = Opening(max(opening.opens, now), opening.closes)
         fits = supply.within(usable)
-        room = room or fits
+        room = room or replace(supply, spent=0).within(usable)  # of an account that has not sent yet
         first = min(ahead, fits)
         mine = min(left, fits - first)
         ahead, left = ahead - first, left - mine

@@ -131,10 +131,21 @@ async def tune(connection: Connection, claim: Claim, allowance: Allowance) -> No
 
 async def supply(connection: Connection, account: AccountId, allowance: Allowance) -> Supply:
     """What an account may send from now on, for an estimate: slower than the operator allows after a warning."""
-    row = await connection.fetchrow("SELECT rate, warm_since FROM pace WHERE account = $1", account)
-    rate = allowance.ceiling if row is None else min(row["rate"], allowance.ceiling)
-    since = None if row is None else row["warm_since"]
-    return Supply(allowance.pace(rate), allowance.caps, allowance.warm_up, since)
+    row = await connection.fetchrow(
+        """
+        SELECT p.rate, p.warm_since, count(c.id) AS spent, max(c.at) + interval '1 day' AS spent_until
+        FROM pace p
+        LEFT JOIN calls c ON c.account = p.account AND c.charged AND c.at > clock_now() - interval '1 day'
+        WHERE p.account = $1
+        GROUP BY p.account
+        """,
+        account,
+    )
+    if row is None:
+        return Supply(allowance.pace(allowance.ceiling), allowance.caps, allowance.warm_up)
+    pace = allowance.pace(min(row["rate"], allowance.ceiling))
+    spent, until = row["spent"], row["spent_until"]
+    return Supply(pace, allowance.caps, allowance.warm_up, row["warm_since"], spent=spent, spent_until=until)
 
 
 async def empty_all(connection: Connection) -> None:

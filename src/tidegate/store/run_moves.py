@@ -93,7 +93,7 @@ async def resume(connection: Connection, run: Run) -> bool:
         """
         UPDATE runs
         SET state = 'running', paused_by = NULL, paused_at = NULL,
-            paused_for = paused_for + greatest(clock_now() - paused_at, '0')
+            paused_for = paused_for + greatest(least(clock_now(), closes_at) - greatest(paused_at, opens_at), '0')
         WHERE id = $1 AND state = 'paused'
         RETURNING true
         """,

@@ -210,10 +210,10 @@ async def has_begun(connection: Connection, run: RunId) -> bool:
     return found
 
 
-async def was_left_out(connection: Connection, run: RunId, error: str) -> bool:
-    """Whether a part of a run was skipped for that reason."""
-    found: bool = await connection.fetchval(
-        "SELECT EXISTS (SELECT FROM run_parts WHERE run = $1 AND state = 'skipped' AND error = $2)", run, error
+async def left_out(connection: Connection, run: RunId, error: str) -> int:
+    """How many parts of a run were skipped for that reason."""
+    found: int = await connection.fetchval(
+        "SELECT count(*) FROM run_parts WHERE run = $1 AND state = 'skipped' AND error = $2", run, error
     )
     return found
 

@@ -11,7 +11,7 @@ import asyncpg
 
 from tidegate.errors import BadInput
 from tidegate.rules.delivering import RunState, RunStatus, TargetState, WhenUnknown
-from tidegate.rules.window import GRACE, Opening, Window, zone_named
+from tidegate.rules.window import DAY, GRACE, Opening, Window, zone_named
 from tidegate.store.database import Connection
 from tidegate.words import AccountId, ReminderId, RunId
 
@@ -49,6 +49,11 @@ class Run:
     def is_shut(self) -> bool:
         """Whether its window has closed, and the time after it in which begun targets may finish is over too."""
         return self.now >= self.opening.closes + (GRACE if self.finishes_begun else timedelta())
+
+    @property
+    def could_send_from(self) -> datetime:
+        """When its first send could have been made: at its due time, or when its window opened after that."""
+        return max(self.opening.opens, self.due_at or self.fired_at)
 
 
 AT_A_TIME = 100
@@ -206,19 +211,32 @@ async def sends_queued(connection: Connection, account: AccountId) -> int:
     return queued
 
 
-async def sends_meanwhile(connection: Connection, run: Run) -> tuple[int, timedelta]:
-    """How many sends its account made since a run began, up to the close of its window, and the gap of its pace."""
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """What an account sent while a run could have: *sends* since it was due, *in_a_day* in the day up to its close."""
+
+    sends: int
+    in_a_day: int
+    rate: int
+    per_hour: int | None
+    per_day: int | None
+
+
+async def spent_meanwhile(connection: Connection, run: Run) -> Spent | None:
+    """What the account of a run sent up to the close of its window, for whichever run, and what it was allowed."""
     row = await connection.fetchrow(
         """
-        SELECT count(c.id) AS sends, p.gap
+        SELECT count(c.id) FILTER (WHERE c.at >= $2) AS sends, count(c.id) FILTER (WHERE c.at >= $4) AS in_a_day,
+            p.rate, p.per_hour, least(p.per_day, p.warm_cap) AS per_day
         FROM pace p
-        LEFT JOIN calls c ON c.account = p.account AND c.charged AND c.at >= $2 AND c.at < $3
+        LEFT JOIN calls c ON c.account = p.account AND c.charged
+          AND c.at >= least($2::timestamptz, $4::timestamptz) AND c.at < $3
         WHERE p.account = $1
-        GROUP BY p.gap
+        GROUP BY p.account
         """,
-        run.account, run.began_at, run.opening.closes,
+        run.account, run.could_send_from, run.opening.closes, run.opening.closes - DAY,
     )  # fmt: skip
-    return (0, timedelta(minutes=1)) if row is None else (row["sends"], row["gap"])
+    return None if row is None else Spent(**row)
 
 
 async def prune(connection: Connection, before: datetime, *, limit: int) -> int:

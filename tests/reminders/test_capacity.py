@@ -1,0 +1,108 @@
+"""What a run says of why it did not get further: capacity only where capacity was the cause."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from tests.reminders.conftest import Scene, Shop
+from tidegate.reminders import controls
+from tidegate.reminders.estimating import foresee
+from tidegate.reminders.plan import make_plan
+from tidegate.rules.pacing import Allowance, Caps, WarmUp
+from tidegate.store import reminders
+
+ADVICE = "This account is at capacity for this fan-out"
+
+
+async def until_closed(scene: Scene) -> None:
+    """The window closes at ten, and whoever serves has looked at it."""
+    await scene.pass_time(minutes=2)
+
+
+async def test_a_daily_limit_is_capacity(scene: Scene, shop: Shop) -> None:
+    """An account that may send no more that day is at capacity, however slowly it sent; sends of before count."""
+    await scene.groups(shop, 30)
+    await scene.reminder(delivery_window_end_hour=10)
+    await scene.serve(shop, caps=Caps(per_day=40))
+    first = await scene.fire()
+    await scene.pass_time(minutes=5)
+    assert (await scene.run(first)).status == "success"
+    second = await scene.fire()
+    await scene.pass_time(minutes=55)
+    await until_closed(scene)
+    assert (await scene.counts(second))["sent"] == 10
+    assert ADVICE in (await scene.run(second)).error_summary
+
+
+async def test_an_estimate_counts_what_the_day_has_taken_already(scene: Scene, shop: Shop) -> None:
+    """Of twenty sends a day fifteen are made, so five fit today, and what happens then is what was foreseen."""
+    await scene.groups(shop, 15)
+    await scene.reminder(delivery_window_end_hour=10)
+    warming = {"warm_up": WarmUp(first_day=20)}
+    await scene.serve(shop, **warming)
+    await scene.fire()
+    await scene.pass_time(minutes=5)
+    async with scene.database.connection() as connection:
+        kept = await reminders.find(connection, "Friday stock")
+        plan = await make_plan(connection, kept, at=kept.now)
+        told = await foresee(connection, plan, Allowance(ceiling=40, **warming))
+    assert (told.estimate.fits, told.estimate.short_by) == (False, 10)
+    run = await scene.fire()
+    await scene.pass_time(minutes=57)
+    assert await scene.counts(run) == {"sent": 5, "skipped": 10}
+
+
+async def test_warming_up_is_capacity(scene: Scene, shop: Shop) -> None:
+    """A young account that has used up its first day's few sends is at capacity."""
+    await scene.groups(shop, 30)
+    await scene.reminder(delivery_window_end_hour=10)
+    await scene.serve(shop, warm_up=WarmUp(first_day=20))
+    run = await scene.fire()
+    await scene.pass_time(hours=1)
+    await until_closed(scene)
+    assert (await scene.counts(run))["sent"] == 20
+    assert ADVICE in (await scene.run(run)).error_summary
+
+
+async def test_a_run_behind_another_that_took_it_all_is_told_of_capacity(scene: Scene, shop: Shop) -> None:
+    """The account was busy to the close, if not with this run."""
+    await scene.groups(shop, 100)
+    await scene.reminder(delivery_window_end_hour=10)
+    await scene.serve(shop)
+    await scene.pass_time(minutes=58)
+    await scene.fire()
+    second = await scene.fire()
+    await scene.pass_time(minutes=2)
+    await until_closed(scene)
+    ended = await scene.run(second)
+    assert (ended.status, await scene.counts(second)) == ("failed", {"skipped": 100})
+    assert ADVICE in ended.error_summary
+
+
+async def test_a_pause_before_the_first_send_is_named(scene: Scene, shop: Shop) -> None:
+    """Paused from before the window opened until shortly before its close: that pause was the cause, and no other."""
+    await scene.groups(shop, 200)
+    await scene.reminder(delivery_window_start_hour=11, delivery_window_end_hour=13)
+    await scene.serve(shop)
+    run = await scene.fire()  # it is nine
+    await scene.do(controls.pause, run)
+    await scene.pass_time(hours=3, minutes=58)
+    await scene.do(controls.resume, run)
+    await scene.pass_time(minutes=2)
+    await until_closed(scene)
+    ended = await scene.run(run)
+    assert ended.status == "partial"
+    assert ended.error_summary.endswith("It was paused for 1h58m.")
+
+
+async def test_nobody_serving_the_account_is_named(scene: Scene, shop: Shop) -> None:
+    """A firing of nine o'clock that is taken up at four minutes to ten was not short of pace."""
+    await scene.groups(shop, 500)
+    await scene.reminder(delivery_window_end_hour=10, schedule={"cron": "1 9 * * *"})
+    await scene.clock.advance(timedelta(minutes=56))
+    await scene.serve(shop)
+    await scene.pass_time(minutes=4)
+    await until_closed(scene)
+    [row] = await scene.rows("SELECT status, error_summary FROM runs")
+    assert row["status"] == "partial"
+    assert row["error_summary"].endswith("the account was not served, or its platform asked it to wait.")
