@@ -200,8 +200,7 @@ def require_active(account: Account, kind: str | None = None) -> None:
     if kind in OF_HISTORIES and account.platform is Platform.WHATSAPP:
         raise BadInput(f'Account "{account.name}" is on WhatsApp, whose groups are sent to and not mirrored.')
     if account.state is not AccountState.ACTIVE:
-        todo = account.state.next_action.replace("NAME", account.name)
-        raise TidegateError(f'Account "{account.name}" is {account.state.value.replace("_", " ")}: {todo}.')
+        raise TidegateError(account.stands)
 
 
 def _result(answer: Answer | None) -> Any:

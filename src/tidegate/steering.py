@@ -144,6 +144,5 @@ async def _change(connection: Connection, name: str, state: AccountState, *expec
     found = (await accounts.find(connection, name)).account
     changed = await accounts.change_state(connection, found.id, state, expected=expected)
     if not changed and found.state is not state:
-        todo = found.state.next_action.replace("NAME", name)
-        raise TidegateError(f'Account "{name}" is {found.state.value.replace("_", " ")}: {todo}.')
+        raise TidegateError(found.stands)
     await commands.ask(connection, found.id, "look_again", {})

@@ -108,3 +108,9 @@ class Account:
     state: AccountState
     state_until: datetime | None
     loopback: str | None
+
+    @property
+    def stands(self) -> str:
+        """What state it is in and what a person does about it, as a sentence."""
+        todo = self.state.next_action.replace("NAME", self.name)
+        return f'Account "{self.name}" is {self.state.value.replace("_", " ")}: {todo}.'

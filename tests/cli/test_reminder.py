@@ -28,6 +28,7 @@ REMINDER = """
 name = "Friday stock"
 account = "reader"
 all = true
+timezone = "Asia/Kuala_Lumpur"
 delivery_window_start_hour = 0
 delivery_window_end_hour = 24
 
@@ -88,7 +89,11 @@ async def test_a_reminder_from_the_first_line_to_the_summary(home: Path, control
     async with running("worker", home=home, BOT_MAX_SEND_PER_MINUTE="600"):
         assert tidegate("runs", "resume", str(number), home=home).returncode == 0
         await until(lambda: run(home, number)["state"] == "ended")
+    shown_to_people = tidegate("runs", "show", str(number), home=home).stdout
+    assert " 00:00+08:00" in shown_to_people, "on the reminder's own clock"
+    assert "+08:00" in tidegate("reminder", "estimate", "Friday stock", home=home).stdout
     ended = run(home, number)
+    assert ended["opens_at"].endswith("+00:00"), "scripts read UTC"
     assert (ended["status"], ended["error_summary"], ended["counts"]["sent"]) == ("success", "", 8)
     assert {target["state"] for target in ended["targets"]} == {"sent"}
     sends = Counter(one["target"] for one in ask(f"{control}/sends"))
@@ -119,7 +124,7 @@ async def test_lists_of_groups_and_what_cannot_be(home: Path, control: str) -> N
 
 WRONG = [
     (REMINDER.replace("start_hour = 0", "start_hour = 24"), "the start must be 0 or later"),
-    (REMINDER.replace("delivery_window", 'timezone = "Mars/Olympus"\ndelivery_window', 1), "no time zone"),
+    (REMINDER.replace("Asia/Kuala_Lumpur", "Mars/Olympus"), "no time zone"),
     (REMINDER.replace('"reader"', '"nobody"'), "no account"),
     (REMINDER.replace("poster.png", "gone.png"), "cannot be read"),
     (REMINDER.replace("all = true", 'targets = ["Nowhere"]'), "sees no group"),

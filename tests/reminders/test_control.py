@@ -9,12 +9,12 @@ import pytest
 
 from tests.reminders.conftest import Scene, Shop
 from tests.reminders.groups_platform import Recognising, Trouble
-from tidegate.errors import BadInput, NothingToDo
+from tidegate.errors import BadInput, NothingToDo, TidegateError
 from tidegate.reminders import controls
 from tidegate.reminders.deliver import Habits
 from tidegate.reminders.deliveries import Deliveries
-from tidegate.store import reminders, run_moves
-from tidegate.words import Platform
+from tidegate.store import accounts, reminders, run_moves
+from tidegate.words import AccountState, Platform
 
 
 async def test_d30_a_worker_that_lost_the_account_sends_nothing(scene: Scene, shop: Shop) -> None:
@@ -203,3 +203,15 @@ async def test_accounts_beyond_the_setting_wait_their_turn(scene: Scene, shop: S
     assert sorted(map(len, (shop.platform.delivered, other.platform.delivered)))[0] == 0
     await scene.pass_time(minutes=1)
     assert len(shop.platform.delivered) == len(other.platform.delivered) == 10
+
+
+async def test_nothing_is_tried_while_the_account_cannot_send(scene: Scene, shop: Shop) -> None:
+    """The person who asked would be gone when it goes out; a firing waits for the account all the same."""
+    await scene.groups(shop, 2)
+    await scene.reminder()
+    async with scene.database.transaction() as connection:
+        await accounts.change_state(connection, shop.account.id, AccountState.PAUSED, expected=[AccountState.ACTIVE])
+    with pytest.raises(TidegateError, match='"shop" is paused: resume it with: tidegate account resume shop'):
+        await scene.fire(test_on="Group 1")
+    assert await scene.rows("SELECT FROM runs") == []
+    assert (await scene.run(await scene.fire())).state == "running"

@@ -157,9 +157,7 @@ async def _change(name: str, state: AccountState, expected: Iterable[AccountStat
             found = await accounts.find(connection, name)
             changed = await accounts.change_state(connection, found.account.id, state, expected=expected)
         if not changed and found.account.state is not state:
-            raise BadInput(
-                f'Account "{name}" is {found.account.state.value.replace("_", " ")}: {found.account.state.next_action}.'
-            )
+            raise BadInput(found.account.stands)
         heard = await _tell_owner(house, found) if found.served_by else False
     who = f"; {found.served_by} has heard it" if heard else "; whoever serves it next will know"
     shell.say(f'Account "{name}" is {state.value}{who}.')

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import click
 import typer
@@ -13,10 +13,11 @@ import typer
 from tidegate.cli import shell
 from tidegate.cli.dry_run import show_plan
 from tidegate.cli.targets import targets
-from tidegate.errors import BadInput
+from tidegate.errors import BadInput, NothingToDo
 
 if TYPE_CHECKING:
     from tidegate.app import House
+    from tidegate.reminders.estimating import Foreseen
     from tidegate.reminders.reminder import Reminder
 
 app = typer.Typer(help="Reminders: what to say to which groups, and when.", no_args_is_help=True)
@@ -66,7 +67,9 @@ async def _edit(name: str, file: str | None, *, as_json: bool) -> None:
             kept = await reminders.find(connection, name)
         if file is None:
             written = click.edit(as_toml(checked(kept.written)), extension=".toml")
-            reminder = read_reminder(written or "")
+            if written is None:
+                raise NothingToDo("The editor was left without saving, so nothing is changed.")
+            reminder = read_reminder(written)
         else:
             reminder = _read(file)
         files = await read_files(reminder, _folder(file or "-"), kept=kept.files)
@@ -83,19 +86,23 @@ def list_(*, json: Json = False) -> None:
 
 
 async def _list(*, as_json: bool) -> None:
+    from tidegate.rules.window import zone_named
+    from tidegate.shapes.instants import on_clock
     from tidegate.shapes.reminders import reminder_row
     from tidegate.store import reminders
 
     async with shell.house() as house, house.database.connection() as connection:
-        rows = [asdict(reminder_row(kept)) for kept in await reminders.listing(connection)]
+        found = await reminders.listing(connection)
+    rows = [asdict(reminder_row(kept)) for kept in found]
     if as_json:
         shell.print_json(rows)
         return
+    fires = [on_clock(kept.due_at, zone_named(kept.written["timezone"])) for kept in found]
     shell.print_table(
         ["id", "name", "account", "goes to", "parts", "hours", "fires next"],
         (
-            [row["id"], row["name"], row["account"], row["targets"], row["parts"], row["hours"], row["due_at"]]
-            for row in rows
+            [row["id"], row["name"], row["account"], row["targets"], row["parts"], row["hours"], due]
+            for row, due in zip(rows, fires, strict=True)
         ),
         empty="There is no reminder yet. Write one (docs/reminders.md), then: tidegate reminder add FILE",
     )
@@ -143,26 +150,31 @@ async def _tell_estimate(house: House, name: str, *, as_json: bool, done: str = 
             if not done:
                 raise
             shell.say(f"{done} It could not be sent as it is: {problem}")
+            if as_json:
+                shell.print_json({"reminder": name, "fits": False, "warnings": [str(problem)]})
             return
     if as_json:
         shell.print_json(told.as_json())
         return
     if done:
         print(done)
-    shell.print_table(["what", "value"], _told(told.as_json()), empty="")
+    shell.print_table(["what", "value"], _told(told), empty="")
     for warning in told.warnings:
         shell.say(warning)
 
 
-def _told(told: dict[str, Any]) -> list[tuple[str, object]]:
-    """The estimate for people: numbers with their unit and their limit."""
-    fits = "yes" if told["fits"] else f"no: {told['short_by']} of {told['sends']} would be left over"
+def _told(foreseen: Foreseen) -> list[tuple[str, object]]:
+    """The estimate for people: numbers with their unit and their limit, times on the reminder's own clock."""
+    from tidegate.shapes.instants import on_clock
+
+    plan, told, zone = foreseen.plan, foreseen.estimate, foreseen.plan.reminder.window.zone
+    fits = "yes" if told.fits else f"no: {told.short_by} of {told.sends} would be left over"
     return [
-        ("goes to", f"{told['targets']} groups, {told['parts']} messages each"),
-        ("sends", f"{told['sends']}, behind {told['queued']} that the account has queued"),
+        ("goes to", f"{len(plan.targets)} groups, {len(plan.parts)} messages each"),
+        ("sends", f"{told.sends}, behind {foreseen.queued} that the account has queued"),
         ("fits", fits),
-        ("first send", told["starts_at"]),
-        ("last send", told["finishes_at"]),
+        ("first send", on_clock(told.starts_at, zone)),
+        ("last send", on_clock(told.finishes_at, zone)),
     ]
 
 
@@ -180,16 +192,23 @@ def fire(
 async def _fire(name: str, *, as_json: bool) -> None:
     from tidegate.cli.runs import print_run
     from tidegate.reminders import controls
-    from tidegate.store import runs, workers
+    from tidegate.rules.delivering import RunState
+    from tidegate.store import accounts, runs, workers
+    from tidegate.words import AccountState
 
     async with shell.house() as house:
         async with house.database.transaction() as connection:
             number = await controls.fire(connection, name)
         async with house.database.connection() as connection:
             run = await runs.find(connection, number)
+            account = (await accounts.find(connection, run.account_name)).account
             served = await workers.serves(connection, run.account)
             await print_run(connection, run, as_json=as_json, targets=False)
-    if not served and run.state.value != "ended":
+    if run.state is RunState.ENDED:
+        return
+    if account.state is not AccountState.ACTIVE:
+        shell.say(f"{account.stands} Its runs wait for that.")
+    elif not served:
         shell.say(f'Nobody serves the account "{run.account_name}" now; it is sent once somebody does: tidegate serve')
 
 

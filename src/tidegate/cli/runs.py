@@ -34,6 +34,7 @@ def list_(
 
 
 async def _list(account: str | None, limit: int, *, as_json: bool) -> None:
+    from tidegate.shapes.instants import on_clock
     from tidegate.shapes.runs import run_rows
     from tidegate.store import accounts, run_moves, runs
 
@@ -50,9 +51,10 @@ async def _list(account: str | None, limit: int, *, as_json: bool) -> None:
     shell.print_table(
         ["id", "reminder", "account", "fired", "state", "delivered", "summary"],
         (
-            [row["id"], row["reminder"], row["account"], row["fired_at"][:16], row["status"] or row["state"],
-             f"{row['counts']['sent']} of {sum(row['counts'].values())}", row["error_summary"]]
-            for row in rows
+            [row["id"], row["reminder"], row["account"], on_clock(run.fired_at, run.window.zone),
+             row["status"] or row["state"], f"{row['counts']['sent']} of {sum(row['counts'].values())}",
+             row["error_summary"]]
+            for run, row in zip(found, rows, strict=True)
         ),
         empty="Nothing was fired yet: tidegate reminder fire NAME",
     )  # fmt: skip
@@ -82,7 +84,7 @@ async def print_run(connection: Connection, run: Run, *, as_json: bool, targets:
     if as_json:
         shell.print_json(document)
         return
-    shell.print_table(["what", "value"], _told(document), empty="")
+    shell.print_table(["what", "value"], _told(run, document), empty="")
     if shown:
         print()
         shell.print_table(
@@ -96,19 +98,22 @@ async def print_run(connection: Connection, run: Run, *, as_json: bool, targets:
         )  # fmt: skip
 
 
-def _told(run: dict[str, Any]) -> list[tuple[str, object]]:
-    counts = run["counts"]
+def _told(run: Run, shown: dict[str, Any]) -> list[tuple[str, object]]:
+    """A run for people; times are on its reminder's own clock."""
+    from tidegate.shapes.instants import on_clock
+
+    counts = shown["counts"]
     others = ", ".join(f"{count} {name}" for name, count in counts.items() if count and name != "sent")
     delivered = f"{counts['sent']} of {sum(counts.values())} groups" + (f" ({others})" if others else "")
     lines: list[tuple[str, object]] = [
-        ("run", run["id"]),
-        ("reminder", run["reminder"]),
-        ("account", run["account"]),
-        ("state", run["status"] or run["state"].replace("_", " ")),
+        ("run", run.id),
+        ("reminder", run.name),
+        ("account", run.account_name),
+        ("state", shown["status"] or shown["state"].replace("_", " ")),
         ("delivered", delivered),
-        ("window", f"{run['opens_at']} to {run['closes_at']}"),
+        ("window", " to ".join(on_clock(one, run.window.zone) for one in run.opening)),
     ]
-    return [*lines, ("summary", run["error_summary"])] if run["error_summary"] else lines
+    return [*lines, ("summary", run.error_summary)] if run.error_summary else lines
 
 
 All = Annotated[bool, typer.Option("--all", help="Every run.")]

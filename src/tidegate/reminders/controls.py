@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from enum import StrEnum
 
-from tidegate.errors import BadInput, NothingToDo
+from tidegate.errors import BadInput, NothingToDo, TidegateError
 from tidegate.reminders.ending import settle
 from tidegate.reminders.opening import open_planned
 from tidegate.reminders.plan import make_plan
 from tidegate.reminders.waking import wake_owner
 from tidegate.rules.delivering import PartState, RunState
-from tidegate.store import doubtful_parts, reminders, run_moves, run_targets, runs
+from tidegate.store import accounts, doubtful_parts, reminders, run_moves, run_targets, runs
 from tidegate.store.database import Connection
+from tidegate.store.reminders import KeptReminder
 from tidegate.store.runs import Run
-from tidegate.words import RunId
+from tidegate.words import AccountState, RunId
 
 
 class Resolution(StrEnum):
@@ -39,11 +40,20 @@ async def fire(connection: Connection, name: str, *, test_on: str | None = None)
     kept = await reminders.find(connection, name, lock=True)
     if kept.everything_is_paused:
         raise BadInput("Every run is paused, so nothing is fired. Go on with: tidegate runs resume --all")
+    if test_on is not None:
+        await _require_able(connection, kept)
     plan = await make_plan(connection, kept, at=kept.now, only=test_on)
     run = await open_planned(connection, plan, test=test_on is not None)
     assert run is not None  # only a firing that was due can have been opened before
     await wake_owner(connection, kept.account)
     return run
+
+
+async def _require_able(connection: Connection, kept: KeptReminder) -> None:
+    """Refuse to try a reminder out where nobody could see what comes of it; it would go out some time later."""
+    account = (await accounts.find(connection, kept.account_name)).account
+    if account.state is not AccountState.ACTIVE:
+        raise TidegateError(account.stands)
 
 
 async def pause(connection: Connection, number: RunId) -> Run:
