@@ -34,9 +34,7 @@ class Foreseen:
         if told.fits:
             return []
         if not told.windows:
-            return [
-                "Nothing would be sent: the window has closed for today, or all that the account may send in it is spent."
-            ]
+            return ["Nothing would be sent: the window has closed for today, or the account has sent all it may in it."]
         return [
             f"Only {told.sends - told.short_by} of {told.sends} sends fit; {told.short_by} would be left over. "
             f'It would take {told.accounts} accounts, or a longer window, or when_window_closes = "resume_next".'
