@@ -171,7 +171,7 @@ async def sign_out(house: House, account: Account, *, within: timedelta = SIGNED
         async with asyncio.timeout(within.total_seconds()):
             await ask_account(house, account, "sign_out", {})
     except TimeoutError:
-        return f"{account.platform.value.title()} did not answer within {within.total_seconds():.0f} s."
+        return f"{account.platform.brand} did not answer within {within.total_seconds():.0f} s."
     except TidegateError as problem:
         return str(problem)
     return None

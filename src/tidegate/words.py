@@ -22,6 +22,11 @@ class Platform(StrEnum):
     DISCORD = "discord"
     WHATSAPP = "whatsapp"
 
+    @property
+    def brand(self) -> str:
+        """As the platform writes its own name."""
+        return "WhatsApp" if self is Platform.WHATSAPP else self.value.title()
+
 
 class Standing(StrEnum):
     """How well the platform knows an account; it sets the pace the account survives."""

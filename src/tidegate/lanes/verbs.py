@@ -270,5 +270,5 @@ class Verbs:
 
     def _able(self, ability: A | None, what: str) -> A:
         if ability is None:
-            raise Refused(f"A {self._road.account.platform.value.title()} account cannot {what}.")
+            raise Refused(f"A {self._road.account.platform.brand} account cannot {what}.")
         return ability
