@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from itertools import product
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -26,12 +27,16 @@ def here(moment: datetime) -> datetime:
     return moment.replace(tzinfo=UTC)
 
 
-async def find(connection: Connection, typed: str, *, order: Order = Order.NEWEST, most: int = 50) -> Results:
-    return await search(connection, read_query(typed, here), order=order, most=most)
+async def find(
+    connection: Connection, typed: str, *, order: Order = Order.NEWEST, most: int = 50, within: list[int] | None = None
+) -> Results:
+    return await search(connection, read_query(typed, here), channels=within, order=order, most=most)
 
 
-async def ids(connection: Connection, typed: str, *, order: Order = Order.NEWEST) -> list[int]:
-    return [one.id for one in (await find(connection, typed, order=order)).found]
+async def ids(
+    connection: Connection, typed: str, *, order: Order = Order.NEWEST, within: list[int] | None = None
+) -> list[int]:
+    return [one.id for one in (await find(connection, typed, order=order, within=within)).found]
 
 
 def said(number: int, text: str, author: str = "Ada Lovelace") -> Message:
@@ -196,19 +201,26 @@ class TestWindows:
             f"{'old' if number < 300 else 'new'} {'rare' if number % 97 == 0 else 'x'} filler{number % 150}"
             for number in range(1, 600)
         ]
-        queries = ["old", "new", "x", "rare", "old rare", "author:ada", "new before:2026-06-30"]
+        typed = ["old", "new", "x", "rare", "old rare", "author:ada", "new before:2026-06-30"]
+        typed += ["x after:2026-06-30", "x after:2026-06-30 before:2027-03-01"]
         monkeypatch.setattr("tidegate.store.search.RANKED", 40)
         async with database.transaction() as connection:
-            key = await channel(connection)
-            await messages.store(connection, key, [said(number, text) for number, text in enumerate(texts, start=1)])
+            account = await add_account(connection, "reader")
+            key, other = [(await add_channel(connection, account, number)).key for number in (7, 8)]
+            everything = [said(number, text) for number, text in enumerate(texts, start=1)]
+            await messages.store(connection, key, everything[::2])
+            await messages.store(connection, other, everything[1::2])
         await database.pool.execute("ANALYZE messages")
         async with database.connection() as connection:
             assert await expected_matches(connection, "old") == pytest.approx(299, abs=5)
-            plainly = [await ids(connection, query, order=order) for query in queries]
+            queries = [(query, within) for within in (None, [key]) for query in typed]
+            plainly = [await ids(connection, query, order=order, within=within) for query, within in queries]
             monkeypatch.setattr(windows, "_FEW", 5)
-            for counted in (20_000, 0):
+            for counted, look in product((20_000, 0), (0.0, 1.0, 1e9)):  # a look that costs nothing; one never worth it
                 monkeypatch.setattr(windows, "_COUNTED", counted)
-                assert [await ids(connection, query, order=order) for query in queries] == plainly
+                monkeypatch.setattr(windows, "_LOOK", look)
+                found = [await ids(connection, query, order=order, within=within) for query, within in queries]
+                assert found == plainly
         assert all(len(found) > 1 for found in plainly[:4])
 
     async def test_windows_widen_and_end_with_everything(
@@ -222,11 +234,11 @@ class TestWindows:
         await database.pool.execute("ANALYZE messages")
         for counted in (20_000, 0):
             monkeypatch.setattr(windows, "_COUNTED", counted)
-            found = await edges(database, Expected(matches=300, rows=600), depth=10)
+            found = await edges(database, expecting(300), depth=10)
             assert (len(found) > 2, found[-1], found[:-1]) == (True, None, sorted(filter(None, found), reverse=True))
-        assert await edges(database, Expected(matches=4, rows=600), depth=10) == [None]
+        assert await edges(database, expecting(4), depth=10) == [None]
         await database.pool.execute("DELETE FROM pg_statistic WHERE starelid = 'messages'::regclass")
-        assert await edges(database, Expected(matches=300, rows=600), depth=10) == [None]
+        assert await edges(database, expecting(300), depth=10) == [None]
 
 
 async def expected_matches(connection: Connection, word: str) -> int:
@@ -236,6 +248,10 @@ async def expected_matches(connection: Connection, word: str) -> int:
     return int(json.loads(plan)[0]["Plan"]["Plan Rows"])
 
 
+def expecting(matches: int) -> Expected:
+    return Expected(matches, rows=600, others=600, entries=matches)
+
+
 async def edges(database: Database, expected: Expected, depth: int) -> Sequence[datetime | None]:
     async with database.connection() as connection:
-        return [window.low async for window in back_from(connection, None, expected, depth)]
+        return [window.low async for window in back_from(connection, (None, None), expected, depth)]

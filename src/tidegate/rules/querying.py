@@ -37,13 +37,21 @@ class Query:
     @property
     def text_query(self) -> str:
         """What the text must have, as PostgreSQL reads a ``tsquery``; empty when the text may be anything."""
-        asked = [*(one for word in self.words for one in _from_the_beginning(word)), *map(_in_order, self.phrases)]
-        return " & ".join(dict.fromkeys(one for one in asked if one))
+        return " & ".join(self._text_parts())
 
     @property
     def row_query(self) -> str:
         """The same with what the row itself must be: somebody's, or with a file."""
-        return " & ".join(one for one in (self.text_query, self._author_query(), self._file_query()) if one)
+        return " & ".join(self.parts)
+
+    @property
+    def parts(self) -> list[str]:
+        """Each word, phrase and mark that a row must have, alone."""
+        return [*self._text_parts(), *(one for one in (self._author_query(), self._file_query()) if one)]
+
+    def _text_parts(self) -> list[str]:
+        asked = [*(one for word in self.words for one in _from_the_beginning(word)), *map(_in_order, self.phrases)]
+        return list(dict.fromkeys(one for one in asked if one))
 
     def _author_query(self) -> str:
         if self.author is None:

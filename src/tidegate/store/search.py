@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncIterator, Collection
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 from typing import Any
@@ -22,6 +22,8 @@ RANKED = 10_000
 """Relevance is weighed among so many of the newest matches; what is older is found by asking for newest first."""
 
 _FILES = 1_000
+_WORDS = 10  # of a search are weighed before it; more of them make it no quicker
+_EVERYTHING = Window(None, narrow=False)
 
 
 class Order(StrEnum):
@@ -133,10 +135,11 @@ async def _messages(connection: Connection, asked: Asked) -> tuple[list[Found], 
     rows: list[asyncpg.Record] = []
     matched = 0
     expected = await _expected(connection, asked)
-    async for window in windows.back_from(connection, asked.query.before, expected, asked.depth):
+    span = (asked.query.after, asked.query.before)
+    async for window in windows.back_from(connection, span, expected, asked.depth):
         where, values = _where(asked, window, after=3)
         # Without the fence the planner walks back through time, and a rare word takes it through every message.
-        fence = "OFFSET 0" if asked.query.row_query and not window.narrow else ""
+        fence = "OFFSET 0" if asked.query.row_query and not (window.narrow and window.low) else ""
         text = _MESSAGES.format(rank=_rank(asked, "m.words"), where=where, fence=fence)
         rows = await connection.fetch(text, asked.depth, asked.most + 1, asked.query.text_query, *values)
         matched = rows[0]["matched"] if rows else 0
@@ -194,13 +197,25 @@ def _rank(asked: Asked, words: str) -> str:
 
 
 async def _expected(connection: Connection, asked: Asked) -> windows.Expected:
-    """How many messages the planner expects to match, and how many there are."""
-    total = await connection.fetchval("SELECT greatest(reltuples, 0) FROM pg_class WHERE oid = 'messages'::regclass")
-    where, values = _where(asked, Window(None, narrow=False), after=0)
+    """How much there is to look through, and how much the index of words would have to read."""
+    query = asked.query
+    but_words = replace(asked, query=Query(before=query.before, after=query.after))
+    rows = await _planned(connection, *_where(replace(but_words, channels=None), _EVERYTHING, after=0))
+    words = [await _planned(connection, "AND m.words @@ $1::text::tsquery", [part]) for part in query.parts[:_WORDS]]
+    return windows.Expected(
+        matches=await _planned(connection, *_where(asked, _EVERYTHING, after=0)),
+        rows=rows,
+        others=rows if asked.channels is None else await _planned(connection, *_where(but_words, _EVERYTHING, after=0)),
+        entries=sum(words),
+    )
+
+
+async def _planned(connection: Connection, where: str, values: list[Any]) -> int:
+    """How many messages the planner expects there."""
     plan = await connection.fetchval(
         f"EXPLAIN (FORMAT JSON) SELECT FROM messages m WHERE m.deleted_at IS NULL {where}", *values
     )
-    return windows.Expected(matches=int(json.loads(plan)[0]["Plan"]["Plan Rows"]), rows=int(total))
+    return int(json.loads(plan)[0]["Plan"]["Plan Rows"])
 
 
 # Files inside archives

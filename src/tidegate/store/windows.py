@@ -18,19 +18,37 @@ _FEW = 2_000
 _COUNTED = 20_000
 """So many messages are counted along their index; beyond that the statistics tell, to one in a hundred."""
 
-_LOOK, _FIND = 1, 1
-"""What it costs to look at a message, and to find one by the index of words, as measured."""
+_LOOK, _FIND, _ENTRY = 0.4, 1.0, 0.2
+"""What it costs to look at a message, to find one by the index of words, and to read an entry there, as measured."""
 
 _SPARE = 1.25
 _WIDER = 4
 
 
+Span = tuple[datetime | None, datetime | None]
+"""From an instant on, before another; None is no bound."""
+
+
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """How many messages the planner expects to match, of how many there are."""
+    """What the planner expects: how many messages match, of how many in the time asked for.
+
+    *others* are those that fit but for the words, *entries* what the index of words has of them in all of time.
+    """
 
     matches: int
     rows: int
+    others: int
+    entries: int
+
+    @property
+    def finding(self) -> float:
+        """What it costs to find all matches by the index of words."""
+        return self.matches * _FIND + self.entries * _ENTRY
+
+    def narrow(self, rows: int) -> bool:
+        """Whether looking at so many messages is quicker."""
+        return rows * _LOOK <= self.finding
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,23 +59,22 @@ class Window:
     narrow: bool
 
 
-async def back_from(
-    connection: Connection, before: datetime | None, expected: Expected, depth: int
-) -> AsyncIterator[Window]:
+async def back_from(connection: Connection, span: Span, expected: Expected, depth: int) -> AsyncIterator[Window]:
     """The windows to look through for the newest *depth* matches, each wider than the one before; at last all."""
-    if expected.matches > max(_FEW, 2 * depth):
+    if expected.finding > _FEW and expected.matches > 2 * depth:
         wanted = max(_FEW, int(_SPARE * depth * expected.rows / expected.matches))
         while wanted < expected.rows / 2:
-            low = await _instant(connection, before, wanted, expected.rows)
+            low = await _instant(connection, span, wanted, expected.rows)
             if low is None:
                 break
-            yield Window(low, narrow=wanted * _LOOK <= expected.matches * _FIND)
+            yield Window(low, narrow=expected.narrow(wanted))
             wanted *= _WIDER
-    yield Window(None, narrow=False)
+    yield Window(None, narrow=expected.narrow(expected.others))
 
 
-async def _instant(connection: Connection, before: datetime | None, wanted: int, rows: int) -> datetime | None:
-    """When the message was posted that has *wanted* newer ones before *before*; None when that is not known."""
+async def _instant(connection: Connection, span: Span, wanted: int, rows: int) -> datetime | None:
+    """When the message was posted that has *wanted* newer ones in the span; None when that is not known."""
+    after, before = span
     if wanted <= _COUNTED:
         low: datetime | None = await connection.fetchval(
             """
@@ -74,6 +91,6 @@ async def _instant(connection: Connection, before: datetime | None, wanted: int,
         WHERE schemaname = current_schema() AND tablename = 'messages' AND attname = 'at'
         """
     )
-    bounds = [one for one in found or () if before is None or one < before]
-    place = len(bounds) - 2 - wanted * len(found or ()) // max(rows, 1)
+    bounds = [one for one in found or () if (after is None or after <= one) and (before is None or one < before)]
+    place = len(bounds) - 2 - wanted * len(bounds) // max(rows, 1)
     return bounds[place] if place >= 0 else None
