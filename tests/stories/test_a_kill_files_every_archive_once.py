@@ -17,7 +17,6 @@ from tidegate.clock import SystemClock
 from tidegate.loopback.stage import Stage, make_stage
 from tidegate.loopback.telegram import World as TelegramWorld
 from tidegate.loopback.world import World
-from tidegate.platforms.telegram import sign_in
 from tidegate.store import channels
 from tidegate.store.channels import Wishes
 
@@ -71,7 +70,7 @@ async def stage(world: World) -> AsyncIterator[Stage]:
     for title in (OPEN, SHUT, VAULT):
         platform.add_channel(title).pushes = False
     platform.channel(SHUT).protected = True
-    async with make_stage(world, platform, sign_in, name="ada", phone=PHONE) as made:
+    async with make_stage(world, platform, name="ada", phone=PHONE) as made:
         made.telegram.latency = timedelta(milliseconds=5)
         yield made
 

@@ -18,7 +18,6 @@ from tidegate.loopback.faults import Fault, FaultKind
 from tidegate.loopback.stage import Stage, make_stage
 from tidegate.loopback.telegram import World as TelegramWorld
 from tidegate.loopback.world import World
-from tidegate.platforms.telegram import sign_in
 from tidegate.rules.pacing import Pace
 
 KILLS = int(os.environ.get("KILLS", "20"))  # KILLS=100 ./dev test tests/stories/… for a longer try
@@ -67,7 +66,7 @@ async def stage(world: World) -> AsyncIterator[Stage]:
     platform.add_account(PHONE, "Ada")
     for number in range(GROUPS):
         platform.add_channel(f"Group {number:04}").pushes = False
-    async with make_stage(world, platform, sign_in, name="ada", phone=PHONE) as made:
+    async with make_stage(world, platform, name="ada", phone=PHONE) as made:
         made.telegram.latency = timedelta(milliseconds=5)
         yield made
 

@@ -12,7 +12,6 @@ from tidegate.clock import SystemClock
 from tidegate.loopback.stage import Stage, make_stage
 from tidegate.loopback.telegram import World as TelegramWorld
 from tidegate.loopback.world import World
-from tidegate.platforms.telegram import sign_in
 from tidegate.rules.pacing import Pace
 
 GROUPS, RATE = 12, 600
@@ -28,8 +27,8 @@ async def stage(world: World) -> AsyncIterator[Stage]:
     platform.add_account(BOB, "Bob")
     for number in range(GROUPS):
         platform.add_channel(f"Group {number:02}").pushes = False
-    async with make_stage(world, platform, sign_in, name="ada", phone=ADA) as made:
-        bob = await made.join(sign_in, name="bob", phone=BOB)
+    async with make_stage(world, platform, name="ada", phone=ADA) as made:
+        bob = await made.join("bob", BOB)
         made.world.start_worker(
             "one", cycle_every=timedelta(hours=1), max_send_per_minute=RATE, telegram_chat_sends_per_minute=RATE
         )

@@ -19,9 +19,8 @@ from tidegate.clock import SystemClock
 from tidegate.joining import join, new_account
 from tidegate.loopback.control import serving
 from tidegate.loopback.faults import Fault, FaultKind
-from tidegate.loopback.living import Operator
 from tidegate.loopback.platforms import Platforms
-from tidegate.loopback.stage import HOURLY, ask_worker
+from tidegate.loopback.stage import HOURLY, Operator, ask_worker
 from tidegate.loopback.whatsapp import World as WhatsAppWorld
 from tidegate.loopback.world import World
 from tidegate.loopback.worlds import SMALL_WORLD, make_worlds

@@ -41,11 +41,10 @@ def demo(
 
 async def _once(*, as_json: bool) -> None:
     from tidegate.loopback.tour import tour
-    from tidegate.platforms.telegram import sign_in
 
     shown: list[Promise] = []
     async with _database() as (address, home):
-        async for promise in tour(address, home / "workers", sign_in):
+        async for promise in tour(address, home / "workers"):
             shown.append(promise)
             shell.say(f"{'held  ' if promise.held else 'BROKEN'} {promise.promise}: {promise.figure} ({promise.limit})")
     held = all(promise.held for promise in shown)

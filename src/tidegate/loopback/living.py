@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
 
 from tidegate.app import House
 from tidegate.clock import SystemClock
@@ -13,10 +12,9 @@ from tidegate.joining import join, new_account
 from tidegate.loopback.control import serving
 from tidegate.loopback.passers_by import keep_posting, keep_talking
 from tidegate.loopback.platforms import Platforms
-from tidegate.loopback.stage import HOURLY, ask_worker
+from tidegate.loopback.stage import HOURLY, Operator, ask_worker
 from tidegate.loopback.telegram.pictures import photo_sizes
-from tidegate.loopback.whatsapp.changing import pair
-from tidegate.loopback.whatsapp.schema import GroupSpec, PairSpec, PhoneSpec, WhatsAppSpec
+from tidegate.loopback.whatsapp.schema import GroupSpec, PhoneSpec, WhatsAppSpec
 from tidegate.loopback.world import World
 from tidegate.loopback.worlds import SMALL_WORLD, make_worlds
 from tidegate.reminders import controls, saving
@@ -53,36 +51,6 @@ _WRITTEN = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Operator:
-    """Signs accounts in: reads codes and tokens off the platforms, and holds a phone to the screen."""
-
-    platforms: Platforms
-
-    async def phone(self) -> str:
-        return PHONE
-
-    async def code(self, sent_to: str, *, again: str) -> str:
-        account = self.platforms.telegram.world.account_by_phone(PHONE)
-        return account.code if account else ""
-
-    async def password(self, hint: str, *, again: str) -> str:
-        return ""
-
-    async def token(self) -> str:
-        world = self.platforms.discord.world
-        return world.token(next(iter(world.bots.values())))
-
-    async def linked_by(self) -> str | None:
-        return None
-
-    async def show_qr(self, text: str) -> None:
-        pair(self.platforms.whatsapp, PairSpec(qr=text))
-
-    async def show_code(self, code: str) -> None:
-        raise AssertionError("the phone scans")
-
-
 @asynccontextmanager
 async def begin_life(house: House, world: World, *workers: str) -> AsyncIterator[Platforms]:
     """Everything is signed in, followed and under way when the block begins; *workers* serve it."""
@@ -109,7 +77,7 @@ async def _join_all(house: House, platforms: Platforms, control: str) -> list[Ac
         new_account(WHATSAPP, Platform.WHATSAPP, Standing.ESTABLISHED, control),
     )
     for account in wanted:
-        await join(house, account, Operator(platforms))
+        await join(house, account, Operator(platforms, PHONE))
     async with house.database.connection() as connection:
         return [(await accounts.find(connection, account.name)).account for account in wanted]
 

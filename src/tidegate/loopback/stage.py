@@ -6,53 +6,63 @@ The platform runs in this process and its control address with it, so killing a 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-from tidegate.clock import SystemClock
+from tidegate.app import House
 from tidegate.engine.asking import ask_owner
 from tidegate.errors import TidegateError
+from tidegate.joining import join, new_account
 from tidegate.loopback.control import serving
 from tidegate.loopback.platforms import Platforms
 from tidegate.loopback.telegram import TelegramServer
 from tidegate.loopback.telegram import World as TelegramWorld
+from tidegate.loopback.whatsapp.changing import pair
+from tidegate.loopback.whatsapp.schema import PairSpec
 from tidegate.loopback.world import World
 from tidegate.loopback.worlds import SMALL_WORLD, make_worlds
-from tidegate.port import NoteConnect, Vault
+from tidegate.settings import Settings
 from tidegate.store import accounts, channels
-from tidegate.store.calls import Ledger
 from tidegate.store.channels import Wishes
 from tidegate.store.database import Database
-from tidegate.store.secrets import AccountVault, open_ring
-from tidegate.words import Account, CallKind, Outcome, Platform, Standing
+from tidegate.words import Account, Platform, Standing
 
 HOURLY = timedelta(hours=1)
 ANSWERED_WITHIN = timedelta(seconds=60)
 
 
 @dataclass(frozen=True, slots=True)
-class Newcomer:
-    """Answers what signing in asks, by reading the code off the platform."""
+class Operator:
+    """Signs accounts in: reads codes and tokens off the platforms, and holds a phone to the screen."""
 
-    world: TelegramWorld
-    number: str
+    platforms: Platforms
+    number: str = ""
 
     async def phone(self) -> str:
         return self.number
 
     async def code(self, sent_to: str, *, again: str) -> str:
-        account = self.world.account_by_phone(self.number)
+        account = self.platforms.telegram.world.account_by_phone(self.number)
         return account.code if account else ""
 
     async def password(self, hint: str, *, again: str) -> str:
         return ""
 
+    async def token(self) -> str:
+        world = self.platforms.discord.world
+        return world.token(next(iter(world.bots.values())))
 
-SignIn = Callable[[Account, Vault, NoteConnect, Newcomer], Awaitable[object]]
-"""Signs an account in; only the command line knows how, because it alone names a platform's adapter."""
+    async def linked_by(self) -> str | None:
+        return None
+
+    async def show_qr(self, text: str) -> None:
+        pair(self.platforms.whatsapp, PairSpec(qr=text))
+
+    async def show_code(self, code: str) -> None:
+        raise AssertionError("the phone scans")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,9 +70,13 @@ class Stage:
     """One Telegram account of a world, and the platform it is on."""
 
     world: World
-    telegram: TelegramServer
+    platforms: Platforms
     control: str
     account: Account
+
+    @property
+    def telegram(self) -> TelegramServer:
+        return self.platforms.telegram
 
     def start_worker(self, name: str) -> None:
         """Start a worker that mirrors, with a cycle at its start."""
@@ -72,11 +86,9 @@ class Stage:
         """Have the worker that serves the account, or another one, do something as a command does."""
         return await ask_worker(self.world.database, account or self.account, kind, **args)
 
-    async def join(self, sign_in: SignIn, *, name: str, phone: str) -> Account:
+    async def join(self, name: str, phone: str) -> Account:
         """Sign one more account in to the same platform."""
-        account = await _added(self.world, name, self.control)
-        await _sign_in(self.world, account, sign_in, Newcomer(self.telegram.world, phone))
-        return account
+        return await _joined(self.world, self.platforms, self.control, name, phone)
 
     async def enable(self, *titles: str) -> None:
         """List what the account sees, and mirror these channels."""
@@ -112,35 +124,20 @@ async def ask_worker(database: Database, account: Account, kind: str, **args: st
 
 
 @asynccontextmanager
-async def make_stage(
-    world: World, platform: TelegramWorld, sign_in: SignIn, *, name: str, phone: str
-) -> AsyncIterator[Stage]:
+async def make_stage(world: World, platform: TelegramWorld, *, name: str, phone: str) -> AsyncIterator[Stage]:
     """Open a loopback Telegram and sign an account in to it; workers are ended with *world*."""
     clock = platform.clock
     _, discord, whatsapp = make_worlds(SMALL_WORLD, clock)
     platforms = Platforms.of(((platform, 0), discord, whatsapp), clock)
     async with serving(platforms, world.platform, world.at) as control:
         try:
-            account = await _added(world, name, control)
-            await _sign_in(world, account, sign_in, Newcomer(platform, phone))
-            yield Stage(world, platforms.telegram, control, account)
+            yield Stage(world, platforms, control, await _joined(world, platforms, control, name, phone))
         finally:
             world.end_workers()
 
 
-async def _added(world: World, name: str, control: str) -> Account:
-    async with world.database.transaction() as connection:
-        await accounts.add(connection, name, Platform.TELEGRAM, Standing.NORMAL, loopback=control)
+async def _joined(world: World, platforms: Platforms, control: str, name: str, phone: str) -> Account:
+    new = new_account(name, Platform.TELEGRAM, Standing.NORMAL, control)
+    await join(House(Settings(home=world.home), world.database), new, Operator(platforms, phone))
+    async with world.database.connection() as connection:
         return (await accounts.find(connection, name)).account
-
-
-async def _sign_in(world: World, account: Account, sign_in: SignIn, newcomer: Newcomer) -> None:
-    database = world.database
-    ledger = Ledger(database, SystemClock())
-
-    def note(method: str) -> None:
-        ledger.note(account.id, CallKind.CONNECT, method, Outcome.OK)
-
-    vault = AccountVault(database, await open_ring(database, world.home, None), account.id)
-    await sign_in(account, vault, note, newcomer)
-    await ledger.close()

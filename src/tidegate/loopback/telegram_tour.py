@@ -13,7 +13,7 @@ from random import Random
 
 from tidegate.clock import SystemClock
 from tidegate.loopback.promises import Promise, at_most
-from tidegate.loopback.stage import HOURLY, SignIn, Stage, make_stage
+from tidegate.loopback.stage import HOURLY, Stage, make_stage
 from tidegate.loopback.telegram import World as TelegramWorld
 from tidegate.loopback.telegram.zips import small_zip, sparse_zip
 from tidegate.loopback.world import World
@@ -29,10 +29,10 @@ ENTRIES, ENTRY_SIZE = 2_048, 1 << 20
 RESTED = timedelta(minutes=5)
 
 
-async def telegram_tour(world: World, sign_in: SignIn) -> AsyncIterator[Promise]:
+async def telegram_tour(world: World) -> AsyncIterator[Promise]:
     """Try every promise about Telegram; yields each as soon as it is measured. *world* has no other account."""
     platform = _platform()
-    async with make_stage(world, platform, sign_in, name="ada", phone=PHONE) as stage:
+    async with make_stage(world, platform, name="ada", phone=PHONE) as stage:
         stage.start_worker("first")
         await stage.enable(FORUM, HALL)
         for _ in range(3):  # until the counters of both are stored

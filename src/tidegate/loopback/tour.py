@@ -15,7 +15,6 @@ from tidegate.clock import SystemClock
 from tidegate.engine.asking import ask_owner
 from tidegate.loopback.fleet import keep_sending
 from tidegate.loopback.promises import Promise, at_most
-from tidegate.loopback.stage import SignIn
 from tidegate.loopback.telegram_tour import telegram_tour
 from tidegate.loopback.world import World, make_world
 from tidegate.rules.pacing import Pace
@@ -27,7 +26,7 @@ RATE = 120
 TIME_OUT = timedelta(seconds=4)
 
 
-async def tour(address: Address, home: Path, sign_in: SignIn) -> AsyncIterator[Promise]:
+async def tour(address: Address, home: Path) -> AsyncIterator[Promise]:
     """Try every promise; yields each as soon as it is measured."""
     database = await Database.open(address)
     try:
@@ -38,7 +37,7 @@ async def tour(address: Address, home: Path, sign_in: SignIn) -> AsyncIterator[P
             yield await _pace(world)
         await database.pool.execute("DELETE FROM accounts")
         async with make_world(address, database, home) as world:
-            async for promise in telegram_tour(world, sign_in):
+            async for promise in telegram_tour(world):
                 yield promise
         yield await _feed(database)
     finally:
