@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from bench._server import own_database
-from bench._telegram import Drawer
 from tidegate.clock import SystemClock
+from tidegate.joining import SignedIn
 from tidegate.lanes import Lane, ReadLimits, SendLimits
+from tidegate.loopback.owning import add_account, open_lane
 from tidegate.loopback.whatsapp import WhatsAppServer, World
 from tidegate.mirror.listing import sync_channels
 from tidegate.platforms.whatsapp import DEVICE, whatsapp_opener
@@ -22,14 +23,12 @@ from tidegate.reminders.deliver import Habits
 from tidegate.reminders.deliveries import Deliveries
 from tidegate.reminders.written import checked
 from tidegate.rules.pacing import Allowance
-from tidegate.store import accounts
 from tidegate.store.calls import Ledger
 from tidegate.store.database import Database
-from tidegate.words import Claim, Platform, Standing
+from tidegate.words import Platform, Standing
 
 PACE, GROUPS = 40, 60
 MEASURED = timedelta(seconds=45)
-CONTROL = "http://127.0.0.1:1"
 
 
 class NoSessions:
@@ -105,27 +104,15 @@ async def _lanes(database: Database, server: WhatsAppServer, count: int) -> Asyn
 
 async def _lane(database: Database, server: WhatsAppServer, ledger: Ledger, number: int) -> Lane:
     clock, name = SystemClock(), f"shop {number}"
-    async with database.transaction() as connection:
-        await accounts.add(connection, name, Platform.WHATSAPP, Standing.ESTABLISHED, loopback=CONTROL)
-        account = (await accounts.find(connection, name)).account
-    drawer = Drawer({DEVICE: server.world.link(server.world.phone(_phone(number))).encode()})
+    account = await add_account(database, name, Platform.WHATSAPP, Standing.ESTABLISHED)
+    drawer = SignedIn({DEVICE: server.world.link(server.world.phone(_phone(number))).encode()})
 
     async def find(_: str) -> str:
         return server.address
 
     client = await whatsapp_opener(clock, NoSessions(), find_loopback=find)(account, drawer, lambda _: None)
-    lane = Lane(
-        account,
-        client,
-        claim=lambda: Claim(account.id, 0, float("inf")),
-        database=database,
-        ledger=ledger,
-        clock=clock,
-        reads=ReadLimits(per_second=100, at_once=5),
-        sends=SendLimits(Allowance(ceiling=PACE), at_once=1),
-    )
-    await lane.load()
-    return lane
+    reads, sends = ReadLimits(per_second=100, at_once=5), SendLimits(Allowance(ceiling=PACE), at_once=1)
+    return await open_lane(account, client, ledger, database, reads=reads, sends=sends)
 
 
 def _phone(number: int) -> str:

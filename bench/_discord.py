@@ -9,17 +9,18 @@ import urllib.request
 from asyncio.subprocess import PIPE
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from tidegate.clock import SystemClock
+from tidegate.joining import SignedIn
 from tidegate.lanes import Lane, ReadLimits
+from tidegate.loopback.owning import add_account, open_lane
 from tidegate.platforms.discord import discord_opener
 from tidegate.platforms.discord.opening import SIGN_IN
-from tidegate.store import accounts
 from tidegate.store.calls import Ledger
 from tidegate.store.database import Database
-from tidegate.words import Account, CallKind, Claim, Outcome, Platform, Standing
+from tidegate.words import Account, Platform
 
 UNPACED = ReadLimits(per_second=None, at_once=10)
 PAGES = "GET /channels/{channel.id}/messages"
@@ -70,19 +71,6 @@ async def loopback_discord(world: dict[str, Any], *, latency_ms: int = 0) -> Asy
         await process.wait()
 
 
-@dataclass
-class Drawer:
-    """A vault that is gone with the benchmark."""
-
-    kept: dict[str, bytes] = field(default_factory=dict)
-
-    async def read(self, name: str) -> bytes | None:
-        return self.kept.get(name)
-
-    async def write(self, name: str, secret: bytes) -> None:
-        self.kept[name] = secret
-
-
 class Bot:
     """One account that Tidegate reads with: connected, and connected anew, as a worker does it."""
 
@@ -92,7 +80,7 @@ class Bot:
         self._account = account
         self._reads = reads
         self._ledger = Ledger(database, SystemClock())
-        self._drawer = Drawer({SIGN_IN: loopback.token.encode()})
+        self._drawer = SignedIn({SIGN_IN: loopback.token.encode()})
         self._lane: Lane | None = None
 
     @property
@@ -104,25 +92,13 @@ class Bot:
         """Connect, or restart; *live* listens to the gateway."""
         await self.close()
         client = await discord_opener(SystemClock(), live=live, find_loopback=self._find)(
-            self._account, self._drawer, self._note
+            self._account, self._drawer, self._ledger.connecting(self._account.id)
         )
-        self._lane = Lane(
-            self._account,
-            client,
-            claim=lambda: Claim(self._account.id, 0, float("inf")),
-            database=self._database,
-            ledger=self._ledger,
-            clock=SystemClock(),
-            reads=self._reads,
-        )
-        await self._lane.load()
+        self._lane = await open_lane(self._account, client, self._ledger, self._database, reads=self._reads)
 
     async def close(self) -> None:
         if self._lane is not None:
             await self._lane.close()
-
-    def _note(self, method: str) -> None:
-        self._ledger.note(self._account.id, CallKind.CONNECT, method, Outcome.OK)
 
     async def _find(self, _: str) -> str:
         return self._loopback.address
@@ -131,10 +107,7 @@ class Bot:
 @asynccontextmanager
 async def bot(database: Database, loopback: Loopback, *, reads: ReadLimits = UNPACED) -> AsyncIterator[Bot]:
     """An account of Tidegate's, signed in and not connected yet."""
-    async with database.transaction() as connection:
-        await accounts.add(connection, "gate", Platform.DISCORD, Standing.NORMAL, loopback="http://127.0.0.1:1")
-        account = (await accounts.find(connection, "gate")).account
-    made = Bot(database, loopback, account, reads)
+    made = Bot(database, loopback, await add_account(database, "gate", Platform.DISCORD), reads)
     try:
         yield made
     finally:

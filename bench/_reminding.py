@@ -10,10 +10,12 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar
 
 from bench._distance import Distance, FarWire
-from bench._telegram import Drawer, Person
+from bench._telegram import Person
 from tidegate.clock import HeldClock
-from tidegate.lanes import Lane, ReadLimits, SendLimits
+from tidegate.joining import SignedIn
+from tidegate.lanes import Lane, SendLimits
 from tidegate.loopback.held import holding
+from tidegate.loopback.owning import add_account, open_lane
 from tidegate.loopback.telegram import TelegramServer, World
 from tidegate.mirror.listing import sync_channels
 from tidegate.platforms.telegram import Loopback, sign_in, telegram_opener
@@ -24,10 +26,9 @@ from tidegate.reminders.deliveries import Deliveries
 from tidegate.reminders.files import as_read
 from tidegate.reminders.written import checked
 from tidegate.rules.pacing import Allowance
-from tidegate.store import accounts
 from tidegate.store.calls import Ledger
 from tidegate.store.database import Database
-from tidegate.words import Account, Claim, Platform, Standing
+from tidegate.words import Account, Platform, Standing
 
 T = TypeVar("T")
 
@@ -148,10 +149,8 @@ async def shop_on(
     database: Database, server: TelegramServer, clock: HeldClock, *, per_minute: int
 ) -> AsyncIterator[Shop]:
     """An account that is signed in, at that pace, and knows its groups."""
-    async with database.transaction() as connection:
-        await accounts.add(connection, "shop", Platform.TELEGRAM, Standing.ESTABLISHED, loopback="http://127.0.0.1:1")
-        account = (await accounts.find(connection, "shop")).account
-    drawer, ledger = Drawer(), Ledger(database, clock)
+    account = await add_account(database, "shop", Platform.TELEGRAM, Standing.ESTABLISHED)
+    drawer, ledger = SignedIn(), Ledger(database, clock)
 
     async def find(_: str) -> Loopback:
         return Loopback(server.address, server.public_key_pem)
@@ -161,17 +160,8 @@ async def shop_on(
     assert isinstance(client, TelegramAccount)
     far: Any = FarWire(client._wire, Distance(clock))
     client._wire = far
-    lane = Lane(
-        account,
-        client,
-        claim=lambda: Claim(account.id, 0, float("inf")),
-        database=database,
-        ledger=ledger,
-        clock=clock,
-        reads=ReadLimits(per_second=1_000, at_once=10),
-        sends=SendLimits(Allowance(ceiling=per_minute), at_once=AT_ONCE),
-    )
-    await lane.load()
+    sends = SendLimits(Allowance(ceiling=per_minute), at_once=AT_ONCE)
+    lane = await open_lane(account, client, ledger, database, clock=clock, sends=sends)
     shop = Shop(account, lane, database, server, clock)
     try:
         await shop.after(sync_channels(lane, database))

@@ -4,27 +4,28 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from telethon import TelegramClient
 from telethon.crypto import rsa
 from telethon.sessions import MemorySession
 
 from tidegate.clock import SystemClock
-from tidegate.lanes import Lane, ReadLimits, SendLimits
+from tidegate.joining import SignedIn
+from tidegate.lanes import Lane, SendLimits
+from tidegate.loopback.owning import add_account, open_lane
 from tidegate.loopback.telegram import TelegramServer, World
 from tidegate.loopback.telegram.channels import Channel
 from tidegate.mirror.cycle import CycleHabits, Report, run_cycle
 from tidegate.mirror.listing import sync_channels
 from tidegate.platforms.telegram import Loopback, sign_in, telegram_opener
 from tidegate.rules.pacing import Allowance
-from tidegate.store import accounts, channels, cycles
+from tidegate.store import channels, cycles
 from tidegate.store.calls import Ledger
 from tidegate.store.channels import Wishes
 from tidegate.store.database import Database
-from tidegate.words import Account, CallKind, Claim, Outcome, Platform, Standing
+from tidegate.words import Account, Platform
 
-UNPACED = ReadLimits(per_second=10_000, at_once=10)
 UNPACED_SENDS = SendLimits(Allowance(ceiling=60_000))
 """Calls are counted here, not timed."""
 
@@ -61,19 +62,6 @@ async def plain_client(server: TelegramServer, phone: str) -> AsyncIterator[Tele
         await client.disconnect()
 
 
-@dataclass
-class Drawer:
-    """A vault that is gone with the benchmark."""
-
-    kept: dict[str, bytes] = field(default_factory=dict)
-
-    async def read(self, name: str) -> bytes | None:
-        return self.kept.get(name)
-
-    async def write(self, name: str, secret: bytes) -> None:
-        self.kept[name] = secret
-
-
 @dataclass(frozen=True)
 class Person:
     """Answers what signing in asks, by reading the code off the platform."""
@@ -100,7 +88,7 @@ class Reader:
         self._account = account
         self._person = Person(server.world, phone)
         self._ledger = Ledger(database, SystemClock())
-        self._drawer = Drawer()
+        self._drawer = SignedIn()
         self._lane: Lane | None = None
 
     @property
@@ -112,21 +100,11 @@ class Reader:
         """Connect, or restart: what is known afterwards is what was stored."""
         if self._lane is not None:
             await self._lane.close()
-        if not self._drawer.kept:
-            await sign_in(self._account, self._drawer, self._note, self._person, find_loopback=self._find)
-        open_account = telegram_opener(None, SystemClock(), find_loopback=self._find)
-        client = await open_account(self._account, self._drawer, self._note)
-        self._lane = Lane(
-            self._account,
-            client,
-            claim=lambda: Claim(self._account.id, 0, float("inf")),
-            database=self._database,
-            ledger=self._ledger,
-            clock=SystemClock(),
-            reads=UNPACED,
-            sends=UNPACED_SENDS,
-        )
-        await self._lane.load()
+        note = self._ledger.connecting(self._account.id)
+        if not self._drawer.secrets:
+            await sign_in(self._account, self._drawer, note, self._person, find_loopback=self._find)
+        client = await telegram_opener(None, SystemClock(), find_loopback=self._find)(self._account, self._drawer, note)
+        self._lane = await open_lane(self._account, client, self._ledger, self._database, sends=UNPACED_SENDS)
 
     async def enable(self, channel: Channel, *topics: int, destination: Channel | None = None) -> None:
         """Mirror *channel* as a whole, or only these topics of it; its archives go to *destination*."""
@@ -149,9 +127,6 @@ class Reader:
         await self.lane.close()
         await self._ledger.close()
 
-    def _note(self, method: str) -> None:
-        self._ledger.note(self._account.id, CallKind.CONNECT, method, Outcome.OK)
-
     async def _find(self, control: str) -> Loopback:
         return Loopback(self._server.address, self._server.public_key_pem)
 
@@ -159,10 +134,7 @@ class Reader:
 @asynccontextmanager
 async def connected_reader(database: Database, server: TelegramServer, name: str, phone: str) -> AsyncIterator[Reader]:
     """An account of Tidegate's, signed in and connected."""
-    async with database.transaction() as connection:
-        await accounts.add(connection, name, Platform.TELEGRAM, Standing.NORMAL, loopback="http://127.0.0.1:1")
-        account = (await accounts.find(connection, name)).account
-    reader = Reader(database, server, account, phone)
+    reader = Reader(database, server, await add_account(database, name, Platform.TELEGRAM), phone)
     await reader.connect()
     try:
         yield reader

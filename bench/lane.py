@@ -6,11 +6,11 @@ from collections.abc import Awaitable, Callable
 
 from bench._server import own_database
 from tidegate.clock import SystemClock
-from tidegate.lanes import Lane, ReadLimits
+from tidegate.lanes import ReadLimits
+from tidegate.loopback.owning import add_account, open_lane
 from tidegate.port import ChannelId, MessageId, Page
-from tidegate.store import accounts
 from tidegate.store.calls import Ledger
-from tidegate.words import Claim, Platform, Standing
+from tidegate.words import Platform
 
 CALLS = 5_000
 ROUNDS = 6
@@ -31,16 +31,11 @@ async def run() -> dict[str, float]:
     """The same call through a lane and to the client itself, in turns; the ledger is written meanwhile."""
     clock = SystemClock()
     async with own_database(connections=5) as database:
-        async with database.transaction() as connection:
-            await accounts.add(connection, "bench", Platform.DISCORD, Standing.NORMAL, loopback=None)
-            account = (await accounts.find(connection, "bench")).account
+        account = await add_account(database, "bench", Platform.DISCORD)
         ledger = Ledger(database, clock)
-        claim = Claim(account.id, 0, float("inf"))
         reads = ReadLimits(per_second=1_000_000, at_once=10)
         client = Instant()
-        lane = Lane(
-            account, client, claim=lambda: claim, database=database, ledger=ledger, clock=clock, reads=reads
-        )  # fmt: skip
+        lane = await open_lane(account, client, ledger, database, reads=reads)
         direct = through = 0.0
         for _ in range(ROUNDS):
             direct += await _each(clock, client.page) / ROUNDS

@@ -11,7 +11,7 @@ from tidegate.openings import Person, sign_in
 from tidegate.port import Accept, Me
 from tidegate.store import accounts, commands, pace, secrets
 from tidegate.store.calls import Ledger
-from tidegate.words import Account, AccountId, AccountState, CallKind, Outcome, Platform, Standing
+from tidegate.words import Account, AccountId, AccountState, Platform, Standing
 
 
 @dataclass
@@ -98,5 +98,5 @@ async def _count(house: House, number: AccountId, signed_in: SignedIn) -> None:
     """Put what signing in cost on the ledger."""
     ledger = Ledger(house.database, SystemClock())
     for method in signed_in.calls:
-        ledger.note(number, CallKind.CONNECT, method, Outcome.OK)
+        ledger.connecting(number)(method)
     await ledger.close()

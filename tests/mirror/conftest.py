@@ -12,10 +12,12 @@ from typing import Any
 import asyncpg
 import pytest
 
-from tests.platforms.telegram.people import PHONE, Drawer, Person, account, finding
+from tests.platforms.drawer import Drawer
+from tests.platforms.telegram.people import PHONE, Person, account, finding
 from tidegate.clock import SystemClock
-from tidegate.lanes import Lane, ReadLimits, SendLimits
+from tidegate.lanes import Lane, SendLimits
 from tidegate.loopback.held import hold
+from tidegate.loopback.owning import add_account, open_lane
 from tidegate.loopback.telegram import TelegramServer, World
 from tidegate.loopback.telegram.channels import Channel
 from tidegate.mirror.cycle import CycleHabits, run_cycle
@@ -24,13 +26,12 @@ from tidegate.mirror.report import Report
 from tidegate.platforms.telegram import sign_in, telegram_opener
 from tidegate.port import ChannelId
 from tidegate.rules.pacing import Allowance
-from tidegate.store import accounts, channels, places
+from tidegate.store import channels, places
 from tidegate.store.calls import Ledger
 from tidegate.store.channels import Wishes
 from tidegate.store.database import Database
-from tidegate.words import Account, CallKind, Claim, Outcome, Platform, Standing
+from tidegate.words import Account, Platform
 
-QUICK = ReadLimits(per_second=10_000, at_once=10)
 UNPACED = SendLimits(Allowance(ceiling=60_000, burst=10_000))
 
 
@@ -57,24 +58,13 @@ class Mirror:
         if self.lane is not None:
             await self.lane.close()
 
-        def note(method: str) -> None:
-            self.ledger.note(self.account.id, CallKind.CONNECT, method, Outcome.OK)
-
-        find, clock = finding(self.telegram), SystemClock()
+        note, find, clock = self.ledger.connecting(self.account.id), finding(self.telegram), SystemClock()
         if not self.drawer.kept:
             await sign_in(account(), self.drawer, note, Person(self.world, self.phone), find_loopback=find)
         client = await telegram_opener(None, clock, find_loopback=find)(account(), self.drawer, note)
-        self.lane = Lane(
-            self.account,
-            client,
-            claim=lambda: Claim(self.account.id, self.epoch, float("inf")),
-            database=self.database,
-            ledger=self.ledger,
-            clock=clock,
-            reads=QUICK,
-            sends=UNPACED,
+        self.lane = await open_lane(
+            self.account, client, self.ledger, self.database, epoch=lambda: self.epoch, sends=UNPACED
         )
-        await self.lane.load()
         # The database's clock is held, so a bucket that begins empty would stay so.
         await self.database.pool.execute("UPDATE pace SET tat = clock_now() - interval '1 day'")
         return self.lane
@@ -179,9 +169,6 @@ async def mirror(database: Database, telegram: TelegramServer) -> AsyncIterator[
 
 
 async def make_mirror(database: Database, telegram: TelegramServer, ledger: Ledger, name: str, phone: str) -> Mirror:
-    async with database.transaction() as connection:
-        await accounts.add(connection, name, Platform.TELEGRAM, Standing.NORMAL, loopback="http://127.0.0.1:1")
-        found = (await accounts.find(connection, name)).account
-    made = Mirror(database, telegram, ledger, found, Drawer(), phone)
+    made = Mirror(database, telegram, ledger, await add_account(database, name, Platform.TELEGRAM), Drawer(), phone)
     await made.connect()
     return made

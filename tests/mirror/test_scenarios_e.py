@@ -12,12 +12,14 @@ import pytest
 
 from tests.held import holding
 from tests.mirror.conftest import Mirror, make_mirror
-from tests.platforms.telegram.people import CONTROL, PHONE, Drawer, finding, signed_in_before
+from tests.platforms.drawer import Drawer
+from tests.platforms.telegram.people import PHONE, finding, signed_in_before
 from tests.waiting import until
 from tidegate.clock import HeldClock
 from tidegate.errors import SignedOut
-from tidegate.lanes import Lane, ReadLimits
+from tidegate.lanes import Lane
 from tidegate.loopback.faults import Fault, FaultKind
+from tidegate.loopback.owning import add_account, open_lane
 from tidegate.loopback.telegram import TelegramServer, World
 from tidegate.loopback.telegram.channels import Channel
 from tidegate.mirror.cycle import CycleHabits, run_cycle
@@ -25,11 +27,11 @@ from tidegate.mirror.listing import sync_channels
 from tidegate.mirror.report import Report
 from tidegate.platforms.telegram import telegram_opener
 from tidegate.port import ChannelId
-from tidegate.store import accounts, channels
+from tidegate.store import channels
 from tidegate.store.calls import Ledger
 from tidegate.store.channels import Wishes
 from tidegate.store.database import Database
-from tidegate.words import CallKind, Claim, Outcome, Platform, Standing
+from tidegate.words import Platform
 
 BOB = "+1000002"
 FILES, PAGE = 150, 50
@@ -103,27 +105,13 @@ async def neighbours(database: Database) -> AsyncIterator[Neighbours]:
 @asynccontextmanager
 async def _lane(town: Neighbours, phone: str) -> AsyncIterator[Lane]:
     database, clock = town.database, town.clock
-    async with database.transaction() as connection:
-        await accounts.add(connection, phone, Platform.TELEGRAM, Standing.NORMAL, loopback=CONTROL)
-        account = (await accounts.find(connection, phone)).account
+    account = await add_account(database, phone, Platform.TELEGRAM)
     drawer, ledger = Drawer(), Ledger(database, clock)
     signed_in_before(town.server.world, drawer, phone)
-
-    def note(method: str) -> None:
-        ledger.note(account.id, CallKind.CONNECT, method, Outcome.OK)
-
+    note = ledger.connecting(account.id)
     client = await telegram_opener(None, clock, find_loopback=finding(town.server))(account, drawer, note)
-    lane = Lane(
-        account,
-        client,
-        claim=lambda: Claim(account.id, 0, float("inf")),
-        database=database,
-        ledger=ledger,
-        clock=clock,
-        reads=ReadLimits(per_second=10_000, at_once=10),
-    )
+    lane = await open_lane(account, client, ledger, database, clock=clock)
     clock.busy_when(lambda: lane.calls_in_flight > 0)
-    await lane.load()
     yield lane
     await lane.close()
     await ledger.close()

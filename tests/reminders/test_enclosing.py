@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from tests.platforms.discord.people import Drawer
+from tests.platforms.drawer import Drawer
 from tests.reminders.conftest import Scene, Shop
 from tidegate.loopback.discord import DiscordServer, World
 from tidegate.loopback.faults import Fault, FaultKind

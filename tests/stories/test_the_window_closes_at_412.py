@@ -11,9 +11,11 @@ from typing import Any
 import pytest
 
 from tests.held import holding
-from tests.platforms.telegram.people import PHONE, Drawer, finding, signed_in_before
+from tests.platforms.drawer import Drawer
+from tests.platforms.telegram.people import PHONE, finding, signed_in_before
 from tidegate.clock import HeldClock
-from tidegate.lanes import Lane, ReadLimits, SendLimits
+from tidegate.lanes import Lane, SendLimits
+from tidegate.loopback.owning import add_account, open_lane
 from tidegate.loopback.telegram import TelegramServer
 from tidegate.loopback.telegram import World as TelegramWorld
 from tidegate.mirror.listing import sync_channels
@@ -24,11 +26,11 @@ from tidegate.reminders.deliveries import Deliveries
 from tidegate.reminders.written import checked
 from tidegate.rules.delivering import WINDOW_CLOSED, RunState, RunStatus
 from tidegate.rules.pacing import Allowance, Pace
-from tidegate.store import accounts, runs
+from tidegate.store import runs
 from tidegate.store.calls import Ledger
 from tidegate.store.database import Database
 from tidegate.store.runs import Run
-from tidegate.words import Claim, Platform, RunId, Standing
+from tidegate.words import Platform, RunId, Standing
 
 GROUPS, REACHED, RATE = 1_000, 412, 40
 CLOSES = datetime(2026, 11, 16, 10, tzinfo=UTC)  # six in the evening in Kuala Lumpur
@@ -100,24 +102,11 @@ async def evening(database: Database) -> AsyncIterator[Evening]:
 
 
 async def _lane(database: Database, clock: HeldClock, server: TelegramServer) -> Lane:
-    async with database.transaction() as connection:
-        await accounts.add(connection, "shop", Platform.TELEGRAM, Standing.ESTABLISHED, loopback="http://127.0.0.1:1")
-        account = (await accounts.find(connection, "shop")).account
-    drawer = Drawer()
+    account, drawer = await add_account(database, "shop", Platform.TELEGRAM, Standing.ESTABLISHED), Drawer()
     signed_in_before(server.world, drawer)
     client = await telegram_opener(None, clock, find_loopback=finding(server))(account, drawer, lambda _: None)
-    lane = Lane(
-        account,
-        client,
-        claim=lambda: Claim(account.id, 0, float("inf")),
-        database=database,
-        ledger=Ledger(database, clock),
-        clock=clock,
-        reads=ReadLimits(per_second=1_000, at_once=10),
-        sends=SendLimits(Allowance(ceiling=RATE), at_once=3),
-    )
-    await lane.load()
-    return lane
+    sends = SendLimits(Allowance(ceiling=RATE), at_once=3)
+    return await open_lane(account, client, Ledger(database, clock), database, clock=clock, sends=sends)
 
 
 async def _after(clock: HeldClock, work: Any) -> None:

@@ -19,7 +19,7 @@ from tidegate.store import accounts
 from tidegate.store.accounts import Served
 from tidegate.store.calls import Ledger
 from tidegate.store.database import TROUBLE, Database
-from tidegate.words import Account, AccountId, AccountState, CallKind, Claim, Outcome, Platform
+from tidegate.words import Account, AccountId, AccountState, Claim, Platform
 
 log = structlog.get_logger()
 
@@ -171,10 +171,8 @@ class Serving:
         opener = self._means.openers.get(self.account.platform)
         if opener is None:
             raise PlatformError(f"This Tidegate has no adapter for {self.account.platform.value}.")
-        return await opener(self.account, self._means.vault(self.account.id), self._note_connect)
-
-    def _note_connect(self, method: str) -> None:
-        self._means.ledger.note(self.account.id, CallKind.CONNECT, method, Outcome.OK)
+        account = self.account.id
+        return await opener(self.account, self._means.vault(account), self._means.ledger.connecting(account))
 
     async def _note_next_action(self, problem: SignedOut | Banned) -> None:
         """Store what the platform said, unless the lane already did; the account keeps still until somebody acts."""

@@ -18,13 +18,11 @@ from tidegate.clock import SystemClock
 from tidegate.errors import TidegateError
 from tidegate.loopback.counting import CountingPlatform, Session
 from tidegate.loopback.fleet import Orders, Task, keep_looking, start
+from tidegate.loopback.owning import CONTROL
 from tidegate.settings import Settings
 from tidegate.store import accounts, pace
 from tidegate.store.database import Address, Database
 from tidegate.words import Platform, Standing
-
-CONTROL = "http://127.0.0.1:1"
-"""Where accounts of this world say their platform is; the fleet is told the real place itself."""
 
 
 class World:

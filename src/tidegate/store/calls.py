@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -92,6 +93,10 @@ class Ledger:
             self._drop_oldest()
         self._notes.append(_Note(account, kind, method, outcome, at or self._clock.now(), took, cycle, run))
         self._wake()
+
+    def connecting(self, account: AccountId) -> Callable[[str], None]:
+        """Counts what connecting an account takes, method by method."""
+        return lambda method: self.note(account, CallKind.CONNECT, method, Outcome.OK)
 
     def answer(self, call: CallId, outcome: Outcome, took: timedelta | None = None) -> None:
         """Say how a charged call ended; one that is never answered stays ``claimed``."""

@@ -13,12 +13,14 @@ from typing import Any
 import asyncpg
 import pytest
 
-from tests.platforms.discord.people import CONTROL, Drawer
+from tests.platforms.discord.people import CONTROL
+from tests.platforms.drawer import Drawer
 from tidegate.clock import SystemClock
-from tidegate.lanes import Lane, ReadLimits
+from tidegate.lanes import Lane
 from tidegate.loopback.discord import DiscordServer, World
 from tidegate.loopback.discord.places import Bot, Channel, Guild
 from tidegate.loopback.held import hold
+from tidegate.loopback.owning import add_account, open_lane
 from tidegate.mirror.cycle import CycleHabits
 from tidegate.mirror.guild_rounds import GuildRounds
 from tidegate.mirror.guilds import run_guild_cycle
@@ -30,15 +32,14 @@ from tidegate.platforms.discord import discord_opener
 from tidegate.platforms.discord.opening import SIGN_IN
 from tidegate.port import ChannelId
 from tidegate.rules.backfilling import TurnBudget
-from tidegate.store import accounts, histories
+from tidegate.store import histories
 from tidegate.store.calls import Ledger
 from tidegate.store.database import Database
 from tidegate.store.histories import History
-from tidegate.words import Account, CallKind, Claim, Outcome, Platform, Standing
+from tidegate.words import Account, Platform
 
 PAGES = "GET /channels/{channel.id}/messages"
 CHANNELS, THREADS = "GET /guilds/{guild.id}/channels", "GET /guilds/{guild.id}/threads/active"
-QUICK = ReadLimits(per_second=10_000, at_once=10)
 COUNTING = CycleHabits(history=HistoryHabits(reconcile_calls=0))
 """As H-01 to H-12 are counted: nothing is compared beyond what catching up needs."""
 
@@ -85,22 +86,10 @@ class GuildMirror:
             assert control == CONTROL
             return self.discord.address
 
-        clock = SystemClock()
-        client = await discord_opener(clock, live=live, find_loopback=find)(self.account, self.drawer, self._note)
-        self._lane = Lane(
-            self.account,
-            client,
-            claim=lambda: Claim(self.account.id, self.epoch, float("inf")),
-            database=self.database,
-            ledger=self.ledger,
-            clock=clock,
-            reads=QUICK,
-        )
-        await self._lane.load()
+        note = self.ledger.connecting(self.account.id)
+        client = await discord_opener(SystemClock(), live=live, find_loopback=find)(self.account, self.drawer, note)
+        self._lane = await open_lane(self.account, client, self.ledger, self.database, epoch=lambda: self.epoch)
         return self._lane
-
-    def _note(self, method: str) -> None:
-        self.ledger.note(self.account.id, CallKind.CONNECT, method, Outcome.OK)
 
     async def cycle(self, *only: Channel, habits: CycleHabits | None = None) -> Report:
         """One cycle, as a command makes it; over *only* some channels where they are given."""
@@ -222,9 +211,7 @@ def channels_of(world: World, guild: Guild, sizes: Iterable[int]) -> list[Channe
 async def mirror(database: Database, discord: DiscordServer, bot: Bot) -> AsyncIterator[GuildMirror]:
     """The bot's account, not connected yet."""
     await hold(database, datetime.now(UTC))
-    async with database.transaction() as connection:
-        await accounts.add(connection, "gate", Platform.DISCORD, Standing.NORMAL, loopback=CONTROL)
-        account = (await accounts.find(connection, "gate")).account
+    account = await add_account(database, "gate", Platform.DISCORD)
     ledger = Ledger(database, SystemClock())
     made = GuildMirror(database, discord, ledger, account, Drawer({SIGN_IN: discord.world.token(bot).encode()}))
     yield made

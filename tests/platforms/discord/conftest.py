@@ -7,7 +7,8 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 
 import pytest
 
-from tests.platforms.discord.people import CONTROL, Drawer, account
+from tests.platforms.discord.people import CONTROL, account
+from tests.platforms.drawer import Drawer
 from tidegate.clock import Clock, SystemClock
 from tidegate.loopback.discord import DiscordServer, World
 from tidegate.loopback.discord.places import Bot, Channel, Guild

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from tests.platforms.discord.people import CONTROL, Drawer
+from tests.platforms.drawer import Drawer
 from tidegate.clock import SystemClock
 from tidegate.errors import ChannelGone, OutcomeUnknown, Refused, SignedOut
 from tidegate.lanes import Lane, ReadLimits, SendLimits
@@ -17,15 +17,15 @@ from tidegate.loopback.discord import DiscordServer, World, threads
 from tidegate.loopback.discord.permissions import Overwrite, Permission
 from tidegate.loopback.discord.places import Bot, Channel, Guild
 from tidegate.loopback.faults import Fault, FaultKind
+from tidegate.loopback.owning import add_account, open_lane
 from tidegate.platforms.discord import discord_opener
 from tidegate.platforms.discord.client import DiscordAccount
 from tidegate.platforms.discord.opening import SIGN_IN
 from tidegate.port import CannotAsk, ChannelId, Enclosure, GuildId, MessageId, SendKey
 from tidegate.rules.pacing import Allowance
-from tidegate.store import accounts
 from tidegate.store.calls import Ledger, sums
 from tidegate.store.database import Database
-from tidegate.words import CallKind, Claim, Outcome, Platform, Standing
+from tidegate.words import Platform
 
 QUICK = ReadLimits(per_second=None, at_once=100)
 BRISK = SendLimits(Allowance(ceiling=1_000, burst=50, floor=1), at_once=5)
@@ -63,30 +63,15 @@ async def harbour(
 ) -> AsyncIterator[Harbour]:
     clock, world = SystemClock(), discord.world
     ledger = Ledger(database, clock)
-    async with database.transaction() as connection:
-        await accounts.add(connection, "gate", Platform.DISCORD, Standing.NORMAL, loopback=CONTROL)
-        account = (await accounts.find(connection, "gate")).account
+    account = await add_account(database, "gate", Platform.DISCORD)
 
     async def find(_: str) -> str:
         return discord.address
 
-    def note(method: str) -> None:
-        ledger.note(account.id, CallKind.CONNECT, method, Outcome.OK)
-
     drawer = Drawer({SIGN_IN: world.token(bot).encode()})
-    client = await discord_opener(clock, find_loopback=find)(account, drawer, note)
+    client = await discord_opener(clock, find_loopback=find)(account, drawer, ledger.connecting(account.id))
     assert isinstance(client, DiscordAccount)
-    lane = Lane(
-        account,
-        client,
-        claim=lambda: Claim(account.id, 0, float("inf")),
-        database=database,
-        ledger=ledger,
-        clock=clock,
-        reads=QUICK,
-        sends=BRISK,
-    )
-    await lane.load()
+    lane = await open_lane(account, client, ledger, database, sends=BRISK)
     yield Harbour(lane, ledger, database, world, guild, general)
     await lane.close()
     await ledger.close()

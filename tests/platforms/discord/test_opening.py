@@ -10,7 +10,8 @@ from aiohttp import web
 from aiohttp.test_utils import TestServer
 
 from tests.platforms.discord.conftest import Opens, next_hint
-from tests.platforms.discord.people import CONTROL, Drawer, Person, account
+from tests.platforms.discord.people import CONTROL, Person, account
+from tests.platforms.drawer import Drawer
 from tidegate.clock import SystemClock
 from tidegate.errors import BadInput, NotSent, PlatformError, SignedOut
 from tidegate.loopback.discord import DiscordServer, World

@@ -6,7 +6,8 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 
 import pytest
 
-from tests.platforms.telegram.people import PHONE, Drawer, account, finding, signed_in_before
+from tests.platforms.drawer import Drawer
+from tests.platforms.telegram.people import PHONE, account, finding, signed_in_before
 from tidegate.clock import Clock, SystemClock
 from tidegate.loopback.telegram import TelegramServer, World
 from tidegate.platforms.telegram import telegram_opener

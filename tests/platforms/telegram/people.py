@@ -1,4 +1,4 @@
-"""Who takes part in these tests: a vault, and a person who answers what signing in asks."""
+"""Who takes part in these tests: an account, and a person who answers what signing in asks."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import json
 from dataclasses import dataclass, field
 from hashlib import shake_256
 
+from tests.platforms.drawer import Drawer
 from tidegate.loopback.telegram import TelegramServer, World
 from tidegate.loopback.telegram.sealing import key_id
 from tidegate.loopback.telegram.world import SignIn
@@ -15,21 +16,6 @@ from tidegate.words import Account, AccountId, AccountState, Platform, Standing
 
 PHONE = "+1000001"
 CONTROL = "http://127.0.0.1:1"
-
-
-@dataclass
-class Drawer:
-    """A vault that forgets everything with its test, and counts what is written."""
-
-    kept: dict[str, bytes] = field(default_factory=dict)
-    writes: list[str] = field(default_factory=list)
-
-    async def read(self, name: str) -> bytes | None:
-        return self.kept.get(name)
-
-    async def write(self, name: str, secret: bytes) -> None:
-        self.kept[name] = secret
-        self.writes.append(name)
 
 
 @dataclass

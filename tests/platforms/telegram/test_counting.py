@@ -11,11 +11,13 @@ from datetime import timedelta
 import pytest
 
 from tests.held import holding
-from tests.platforms.telegram.people import CONTROL, PHONE, Drawer, finding, signed_in_before
+from tests.platforms.drawer import Drawer
+from tests.platforms.telegram.people import PHONE, finding, signed_in_before
 from tidegate.clock import HeldClock
 from tidegate.errors import AskedToWait, Refused
 from tidegate.lanes import Lane, ReadLimits, SendLimits
 from tidegate.loopback.faults import Fault, FaultKind
+from tidegate.loopback.owning import add_account, open_lane
 from tidegate.loopback.telegram import TelegramServer, World
 from tidegate.platforms.telegram import telegram_opener
 from tidegate.port import (
@@ -33,10 +35,9 @@ from tidegate.port import (
 )
 from tidegate.port.media import Media, MediaKind
 from tidegate.rules.pacing import Allowance
-from tidegate.store import accounts
 from tidegate.store.calls import Ledger, sums
 from tidegate.store.database import Database
-from tidegate.words import Account, CallKind, Claim, Outcome, Platform, Standing
+from tidegate.words import Platform
 
 QUICK = ReadLimits(per_second=1_000, at_once=100)
 BRISK = SendLimits(Allowance(ceiling=1_000, burst=50, floor=1), at_once=5)
@@ -83,36 +84,16 @@ async def town(database: Database) -> AsyncIterator[Town]:
         await server.start()
         clock.busy_when(lambda: server.busy)
         ledger = Ledger(database, clock)
-        account = await _account(database)
-
-        def note_connect(method: str) -> None:
-            ledger.note(account.id, CallKind.CONNECT, method, Outcome.OK)
-
-        drawer = Drawer()
+        account, drawer = await add_account(database, "reader", Platform.TELEGRAM), Drawer()
         signed_in_before(world, drawer)
-        client = await telegram_opener(None, clock, find_loopback=finding(server))(account, drawer, note_connect)
-        lane = Lane(
-            account,
-            client,
-            claim=lambda: Claim(account.id, 0, float("inf")),
-            database=database,
-            ledger=ledger,
-            clock=clock,
-            reads=QUICK,
-            sends=BRISK,
-        )
+        note = ledger.connecting(account.id)
+        client = await telegram_opener(None, clock, find_loopback=finding(server))(account, drawer, note)
+        lane = await open_lane(account, client, ledger, database, clock=clock, sends=BRISK)
         clock.busy_when(lambda: lane.calls_in_flight > 0)
-        await lane.load()
         yield Town(lane, clock, ledger, database, server, ChannelId(models.id), posted.id)
         await lane.close()
         await ledger.close()
         await server.close()
-
-
-async def _account(database: Database) -> Account:
-    async with database.transaction() as connection:
-        await accounts.add(connection, "reader", Platform.TELEGRAM, Standing.NORMAL, loopback=CONTROL)
-        return (await accounts.find(connection, "reader")).account
 
 
 async def test_the_ledger_equals_the_platforms_count_method_by_method(town: Town) -> None:

@@ -7,7 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from tests.platforms.telegram.people import Drawer, Person, account
+from tests.platforms.drawer import Drawer
+from tests.platforms.telegram.people import Person, account
 from tidegate.clock import SystemClock
 from tidegate.errors import PlatformError
 from tidegate.loopback.control import make_control

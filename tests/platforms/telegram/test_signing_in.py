@@ -9,8 +9,9 @@ from dataclasses import replace
 import pytest
 
 from tests.held import NOON
+from tests.platforms.drawer import Drawer
 from tests.platforms.telegram.conftest import Opens, all_channels
-from tests.platforms.telegram.people import Drawer, Person, account, come_back, finding
+from tests.platforms.telegram.people import Person, account, come_back, finding
 from tidegate.clock import HeldClock, SystemClock
 from tidegate.errors import AskedToWait, BadInput, Banned, PlatformError, SignedOut
 from tidegate.loopback.faults import Fault, FaultKind

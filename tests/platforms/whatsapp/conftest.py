@@ -7,7 +7,7 @@ from datetime import timedelta
 
 import pytest
 
-from tests.platforms.discord.people import Drawer
+from tests.platforms.drawer import Drawer
 from tests.platforms.whatsapp.people import CONTROL, PHONE, NoSessions, account
 from tidegate.clock import SystemClock
 from tidegate.loopback.whatsapp import WhatsAppServer, World

@@ -6,7 +6,7 @@ import asyncio
 import sys
 from datetime import timedelta
 
-from tests.platforms.discord.people import Drawer
+from tests.platforms.drawer import Drawer
 from tests.platforms.whatsapp.people import NoSessions, account
 from tidegate.clock import SystemClock
 from tidegate.platforms.whatsapp import whatsapp_opener

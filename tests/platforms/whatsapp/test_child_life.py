@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.platforms.discord.people import Drawer
+from tests.platforms.drawer import Drawer
 from tests.platforms.whatsapp.conftest import Opens
 from tests.platforms.whatsapp.test_client import say, until_back
 from tests.waiting import until

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import pytest
 
-from tests.platforms.discord.people import Drawer
+from tests.platforms.drawer import Drawer
 from tests.platforms.whatsapp.people import account
 from tests.servers import free_port
 from tests.store.test_whatsapp import corner

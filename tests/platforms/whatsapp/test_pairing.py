@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.platforms.discord.people import Drawer
+from tests.platforms.drawer import Drawer
 from tests.platforms.whatsapp.conftest import Opens
 from tests.platforms.whatsapp.people import PHONE, NoSessions, account
 from tests.waiting import until
