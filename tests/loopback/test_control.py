@@ -24,6 +24,7 @@ from telethon.tl import functions
 import tidegate
 from tests.loopback.clients import gate, make_client, peer, sign_in
 from tests.loopback.conftest import PHONE
+from tests.waiting import PATIENCE
 from tidegate.loopback.telegram import TelegramServer
 
 FORUM = {"title": "Models", "kind": "forum", "topics": [{"title": "Dragons"}]}
@@ -251,10 +252,10 @@ async def loopback_process(*arguments: str) -> AsyncIterator[dict[str, str]]:
     )
     assert process.stdout is not None
     try:
-        yield json.loads(await asyncio.wait_for(process.stdout.readline(), 30))
+        yield json.loads(await asyncio.wait_for(process.stdout.readline(), PATIENCE))
     finally:
         process.send_signal(signal.SIGTERM)
-        assert await asyncio.wait_for(process.wait(), 30) == 0
+        assert await asyncio.wait_for(process.wait(), PATIENCE) == 0
 
 
 class TestProcess:
