@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import itertools
+import multiprocessing
 import os
 import shutil
 import signal
@@ -16,7 +17,7 @@ import pytest
 from hypothesis import settings as hypothesis_settings
 
 from tests.programs import CHROMIUM, MISSING_CHROMIUM
-from tests.servers import DEBIAN, MISSING_DEBIAN, DebianServer, embedded
+from tests.servers import DEBIAN, MISSING_DEBIAN, DebianServer, embedded, room_in_memory
 from tidegate.clock import SystemClock
 from tidegate.store.database import Address, Database
 from tidegate.store.upgrade import upgrade
@@ -25,12 +26,13 @@ hypothesis_settings.register_profile("house", deadline=None, print_blob=True)
 hypothesis_settings.load_profile("house")
 
 _numbers = itertools.count()
+_FORKED_WITH = ["tidegate.cli", "tidegate.app", "tidegate.mirroring", "tidegate.web", "tidegate.loopback.living"]
 _TWICE = ("store", "engine")  # these folders also run against Debian's PostgreSQL 15
 
 
 def pytest_configure(config: pytest.Config) -> None:
     if not hasattr(config, "workerinput"):  # the process that starts the others
-        config.tidegate_folder = Path(tempfile.mkdtemp(prefix="tg-"))
+        config.tidegate_folder = Path(tempfile.mkdtemp(prefix="tg-", dir=room_in_memory()))
         config.tidegate_folder.chmod(0o711)
         os.environ["TIDEGATE_TEST_FOLDER"] = str(config.tidegate_folder)
     # Nothing of the developer's own set-up may reach a test.
@@ -60,6 +62,17 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         metafunc.parametrize(
             "server", ["embedded", "debian15"] if both else ["embedded"], indirect=True, scope="session"
         )
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What takes longest begins first, so that nobody waits for it alone at the end."""
+    items.sort(key=lambda item: item.path.parent.name != "stories" and item.path.name != "test_demo.py")
+
+
+def pytest_collection_finish() -> None:
+    # One process forks all others, and the last word before it starts says what it has loaded for them.
+    multiprocessing.set_forkserver_preload(_FORKED_WITH)
 
 
 @pytest.fixture(scope="session")
@@ -114,7 +127,7 @@ async def address(server: Address, template: str) -> AsyncIterator[Address]:
     name = f"t_{os.getpid()}_{next(_numbers)}"
     connection = await asyncpg.connect(server.direct)
     try:
-        await connection.execute(f"CREATE DATABASE {name} TEMPLATE {template}")
+        await connection.execute(f"CREATE DATABASE {name} TEMPLATE {template} STRATEGY file_copy")
         yield on_database(server, name)
         await connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
     finally:

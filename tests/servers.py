@@ -24,6 +24,12 @@ MISSING_DEBIAN = "Debian's PostgreSQL 15 is not installed here (apt-get install 
 MISSING_BOUNCER = "pgbouncer is not installed here (apt-get install pgbouncer), so poolers were not tested."
 
 
+def room_in_memory() -> Path | None:
+    """Where files are kept in memory, if there is room: the tests copy thousands of databases and keep none."""
+    folder = Path("/dev/shm")
+    return folder if folder.is_dir() and shutil.disk_usage(folder).free >= 4 << 30 else None
+
+
 def make_home(folder: Path) -> Path:
     """A data folder that the database's own user can reach when the tests run as root."""
     folder.mkdir(mode=0o711, parents=True, exist_ok=True)
