@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 import multiprocessing
 import os
+import signal
 import subprocess
 import sys
 import tempfile
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from multiprocessing.connection import Connection
+from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 
 TIDEGATE = Path(sys.executable).parent / "tidegate"
 _READY = multiprocessing.get_context("forkserver")
-_PARTS = ["tidegate.cli", "tidegate.app", "tidegate.mirroring", "tidegate.web", "tidegate.loopback.fleet"]
 PATIENCE = 120
 
 
@@ -35,32 +40,90 @@ def program(*arguments: str, home: Path, **variables: str) -> subprocess.Complet
     )
 
 
-def tidegate(*arguments: str, home: Path, **variables: str) -> subprocess.CompletedProcess[str]:
-    """Do as the program does, in a process of its own.
-
-    It is forked from one that has loaded all modules, because to load them takes longer than what most commands do.
-    """
-    _READY.set_forkserver_preload(_PARTS)  # until the first process is forked
-    with tempfile.TemporaryDirectory() as folder:
-        out, err = Path(folder) / "out", Path(folder) / "err"
-        process = _READY.Process(target=_run, args=(arguments, home, environment(home, **variables), out, err))
-        process.start()
+def tidegate(*arguments: str, home: Path, say: str = "", **variables: str) -> subprocess.CompletedProcess[str]:
+    """Do as the program does, in a process of its own that reads *say* from its standard input."""
+    with tempfile.TemporaryFile() as put, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        put.write(say.encode())
+        put.seek(0)
+        process = _fork(arguments, home, variables, (put.fileno(), out.fileno(), err.fileno()))
         process.join(PATIENCE)
         if process.is_alive():
             process.kill()
             process.join()
             raise subprocess.TimeoutExpired(["tidegate", *arguments], PATIENCE)
-        code = process.exitcode
-        process.close()
-        return subprocess.CompletedProcess(["tidegate", *arguments], code, out.read_text(), err.read_text())
+        out.seek(0)
+        err.seek(0)
+        told = out.read().decode(), err.read().decode()
+        return subprocess.CompletedProcess(["tidegate", *arguments], process.exitcode, *told)
 
 
-def _run(arguments: tuple[str, ...], home: Path, variables: dict[str, str], out: Path, err: Path) -> None:
-    """What a program finds when it starts: its arguments, its folder, its environment, and where it may write."""
+class Started:
+    """A program beside the test and the test's ends of its pipes; much like asyncio's ``Process``."""
+
+    def __init__(self, process: ForkServerProcess, stdin: int) -> None:
+        self._process = process
+        self._stdin = os.fdopen(stdin, "wb", buffering=0)
+        self.stdout, self.stderr = asyncio.StreamReader(), asyncio.StreamReader()
+
+    @property
+    def returncode(self) -> int | None:
+        return self._process.exitcode
+
+    def write(self, text: str) -> None:
+        """Give it something to read."""
+        self._stdin.write(text.encode())
+
+    def send_signal(self, number: signal.Signals) -> None:
+        if self._process.is_alive():
+            os.kill(self._process.pid, number)
+
+    async def communicate(self) -> tuple[bytes, bytes]:
+        """Whatever it still says, now that it gets nothing more to read, until it ends."""
+        self._stdin.close()
+        async with asyncio.timeout(PATIENCE):
+            out, err = await asyncio.gather(self.stdout.read(), self.stderr.read())
+            await asyncio.to_thread(self._process.join)
+        return out, err
+
+
+@asynccontextmanager
+async def running(*arguments: str, home: Path, **variables: str) -> AsyncIterator[Started]:
+    """A program for the time of the block, ended by SIGTERM."""
+    (put, stdin), (stdout, out), (stderr, err) = os.pipe(), os.pipe(), os.pipe()
+    started = Started(_fork(arguments, home, variables, (put, out, err)), stdin)
+    for end in (put, out, err):
+        os.close(end)
+    for reader, end in ((started.stdout, stdout), (started.stderr, stderr)):
+        protocol = asyncio.StreamReaderProtocol(reader)
+        await asyncio.get_running_loop().connect_read_pipe(lambda protocol=protocol: protocol, os.fdopen(end, "rb"))
+    try:
+        yield started
+    finally:
+        started.send_signal(signal.SIGTERM)
+        try:
+            await started.communicate()
+        finally:
+            started.send_signal(signal.SIGKILL)
+
+
+def _fork(arguments: Sequence[str], home: Path, variables: dict[str, str], ends: Sequence[int]) -> ForkServerProcess:
+    """Start a process from one that has loaded all modules: to load them takes longer than what most commands do."""
+    given = [Connection(os.dup(end)) for end in ends]
+    process = _READY.Process(target=_run, args=(arguments, home, environment(home, **variables), given))
+    process.start()
+    for end in given:
+        end.close()
+    return process
+
+
+def _run(arguments: Sequence[str], home: Path, variables: dict[str, str], ends: Sequence[Connection]) -> None:
+    """What a program finds when it starts: its arguments, its folder, its environment, and what it reads and writes."""
     from tidegate.cli import main
 
-    for number, path in ((1, out), (2, err)):
-        os.dup2(os.open(path, os.O_WRONLY | os.O_CREAT), number)
+    for number, end in enumerate(ends):
+        os.dup2(end.fileno(), number)
+        end.close()
+    sys.stdin = os.fdopen(0, closefd=False)
     os.environ.clear()
     os.environ.update(variables)
     os.chdir(home)

@@ -7,38 +7,20 @@ import json
 import signal
 import urllib.error
 import urllib.request
-from asyncio.subprocess import DEVNULL, PIPE, Process
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.cli.program import TIDEGATE, environment, tidegate
+from tests.cli.program import running, tidegate
 from tests.servers import free_port
 from tests.waiting import until
 
 PATIENCE = 90
 
 
-@asynccontextmanager
-async def running(*arguments: str, home: Path, **variables: str) -> AsyncIterator[Process]:
-    """A program for the time of the block, ended by SIGTERM."""
-    process = await asyncio.create_subprocess_exec(
-        TIDEGATE, *arguments, cwd=home, env=environment(home, **variables), stdout=PIPE, stderr=PIPE
-    )
-    try:
-        yield process
-    finally:
-        if process.returncode is None:
-            process.terminate()
-        async with asyncio.timeout(PATIENCE):
-            await process.communicate()
-
-
-async def line(stream: asyncio.StreamReader | None) -> str:
-    assert stream is not None
+async def line(stream: asyncio.StreamReader) -> str:
     async with asyncio.timeout(PATIENCE):
         return (await stream.readline()).decode()
 
@@ -77,13 +59,10 @@ async def add_whatsapp(home: Path, control: str, *options: str) -> str:
 
 async def link_shop(home: Path, control: str, *command: str) -> str:
     """Run a command that links a phone; what it said."""
-    adding = await asyncio.create_subprocess_exec(
-        TIDEGATE, *command, cwd=home, env=environment(home), stdin=DEVNULL, stdout=PIPE, stderr=PIPE
-    )
-    shown = "code" if "--phone" in command else "qr"
-    await until(lambda: any(one[shown] for one in ask(f"{control}/whatsapp/pairings")))
-    tell(f"{control}/whatsapp/pair", phone="Shop")
-    async with asyncio.timeout(PATIENCE):
+    async with running(*command, home=home) as adding:
+        shown = "code" if "--phone" in command else "qr"
+        await until(lambda: any(one[shown] for one in ask(f"{control}/whatsapp/pairings")))
+        tell(f"{control}/whatsapp/pair", phone="Shop")
         _, said = await adding.communicate()
     assert adding.returncode == 0, said.decode()
     return said.decode()

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.program import tidegate
-from tests.cli.test_account import ask, line, running
+from tests.cli.program import running, tidegate
+from tests.cli.test_account import ask, line
 from tests.cli.test_channel import add_account, do, told
 
 

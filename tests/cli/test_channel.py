@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import urllib.parse
 import urllib.request
-from asyncio.subprocess import PIPE
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.cli.program import TIDEGATE, environment, tidegate
-from tests.cli.test_account import PATIENCE, accounts, ask, line, running
+from tests.cli.program import running, tidegate
+from tests.cli.test_account import accounts, ask, line
 from tests.waiting import until
 
 PHONE = "+10000000001"
@@ -36,12 +34,6 @@ def do(control: str, call: str, body: dict[str, Any]) -> Any:
 
 async def add_account(home: Path, control: str, name: str = "reader") -> None:
     """Phone and code on standard input, as a script gives them: the code is known once it was asked for."""
-    process = await asyncio.create_subprocess_exec(
-        TIDEGATE, "account", "add", "telegram", name, "--loopback", control,
-        cwd=home, env=environment(home), stdin=PIPE, stdout=PIPE, stderr=PIPE,
-    )  # fmt: skip
-    assert process.stdin is not None
-    process.stdin.write(f"{PHONE}\n".encode())
     code = f"{control}/telegram/code?phone={urllib.parse.quote(PHONE)}"
     found = ""
 
@@ -53,12 +45,10 @@ async def add_account(home: Path, control: str, name: str = "reader") -> None:
             return False
         return True
 
-    try:
+    async with running("account", "add", "telegram", name, "--loopback", control, home=home) as process:
+        process.write(f"{PHONE}\n")
         await until(is_sent)
-        process.stdin.write(f"{found}\n".encode())
-    except TimeoutError:
-        process.kill()
-    async with asyncio.timeout(PATIENCE):
+        process.write(f"{found}\n")
         _, said = await process.communicate()
     assert process.returncode == 0, said.decode()
 

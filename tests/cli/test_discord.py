@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.cli.program import TIDEGATE, environment
-from tests.cli.test_account import ask, line, running
+from tests.cli.program import running, tidegate
+from tests.cli.test_account import ask, line
 from tests.cli.test_channel import do, told
 from tests.waiting import until
 
@@ -41,10 +40,7 @@ async def control(home: Path) -> AsyncIterator[str]:
 def add_bot(home: Path, control: str) -> None:
     """The token on standard input, as a script gives it."""
     token = ask(f"{control}/discord/token")["token"]
-    added = subprocess.run(
-        [TIDEGATE, "account", "add", "discord", "gate", "--loopback", control],
-        cwd=home, env=environment(home), input=f"{token}\n", capture_output=True, text=True, check=False,
-    )  # fmt: skip
+    added = tidegate("account", "add", "discord", "gate", "--loopback", control, home=home, say=f"{token}\n")
     assert added.returncode == 0, added.stderr
 
 

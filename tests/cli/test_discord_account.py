@@ -8,8 +8,8 @@ import subprocess
 from collections import Counter
 from pathlib import Path
 
-from tests.cli.program import TIDEGATE, environment, tidegate
-from tests.cli.test_account import accounts, ask, control, running
+from tests.cli.program import running, tidegate
+from tests.cli.test_account import accounts, ask, control
 from tests.waiting import until
 
 __all__ = ["control"]
@@ -17,16 +17,7 @@ __all__ = ["control"]
 
 def add(home: Path, control: str, token: str) -> subprocess.CompletedProcess[str]:
     """Add the bot "tide", whose token comes over standard input."""
-    return subprocess.run(
-        [TIDEGATE, "account", "add", "discord", "tide", "--loopback", control],
-        cwd=home,
-        env=environment(home),
-        input=token + "\n",
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+    return tidegate("account", "add", "discord", "tide", "--loopback", control, home=home, say=token + "\n")
 
 
 def ledger(home: Path) -> Counter[str]:

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from tests.cli.program import tidegate
-from tests.cli.test_account import ask, line, running
+from tests.cli.program import running, tidegate
+from tests.cli.test_account import ask, line
 from tests.cli.test_channel import PHONE, add_account, told
 from tests.waiting import until
 

@@ -14,7 +14,8 @@ from urllib.parse import quote
 import pytest
 from playwright.async_api import Page, expect
 
-from tests.cli.test_account import ask, line, running, tell
+from tests.cli.program import running
+from tests.cli.test_account import ask, line, tell
 from tests.servers import make_home
 from tests.web.browsing import Watched, browsing, needs_browser
 
