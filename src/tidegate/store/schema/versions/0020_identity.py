@@ -2,8 +2,8 @@
 
 from tidegate.store.schema.steps import run
 
-revision = "0019"
-down_revision = "0018"
+revision = "0020"
+down_revision = "0019"
 
 
 def upgrade() -> None:
