@@ -71,7 +71,7 @@ class TestWriting:
         ("values", "sentence"),
         [
             ({"name": " "}, "name cannot be"),
-            ({"text": ""}, "parts cannot be"),
+            ({"text": ""}, "parts is empty"),
             ({"to": "named"}, "go to nobody"),
             ({"to": "named", "group": "Nowhere"}, "sees no group"),
             ({"fires": "cron", "cron": "soon"}, "A cron line has five fields"),
