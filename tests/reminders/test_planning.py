@@ -9,10 +9,12 @@ import pytest
 from tests.reminders.conftest import MORNING, Scene, Shop
 from tests.reminders.groups_platform import Recognising
 from tidegate.errors import BadInput
+from tidegate.platforms.whatsapp.numbers import number_of
+from tidegate.port import Channel, ChannelId
 from tidegate.reminders.estimating import Foreseen, foresee
 from tidegate.reminders.plan import Plan, make_plan
 from tidegate.rules.pacing import Allowance
-from tidegate.store import reminders, targets
+from tidegate.store import channels, reminders, targets
 from tidegate.words import Platform
 
 BESIDES = ("BEGIN", "COMMIT", "NOTIFY", "WITH RECURSIVE typeinfo_tree", "INSERT INTO calls", "SELECT pg_current")
@@ -253,3 +255,16 @@ async def test_the_next_firing_meets_an_unfinished_one(
     await scene.pass_time(minutes=5)
     assert [(await scene.run(run)).status for run in (first, second)] == [old, "success"]
     assert set(shop.platform.by_group().values()) == each
+
+
+@pytest.mark.parametrize("named", ["120363041234567890@g.us", "6281200000001-1500000000@g.us"])
+async def test_a_whatsapp_group_is_named_by_its_address(scene: Scene, forgetful: Shop, named: str) -> None:
+    """Of the new kind or the old: both are what WhatsApp's own tools show."""
+    async with scene.database.transaction() as connection:
+        seen = [Channel(number_of(named), "Shops", may_post=True), Channel(ChannelId(7), "Shops", may_post=True)]
+        await channels.see(connection, Platform.WHATSAPP, forgetful.account.id, seen)
+    await scene.reminder(targets=[named])
+    await scene.serve(forgetful)
+    await scene.fire()
+    await scene.pass_time(minutes=1)
+    assert forgetful.platform.by_group() == {number_of(named): 1}

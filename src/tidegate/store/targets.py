@@ -9,6 +9,7 @@ import asyncpg
 
 from tidegate.errors import BadInput
 from tidegate.port import ChannelId
+from tidegate.rules.numbering import group_number
 from tidegate.store.database import Connection
 from tidegate.words import AccountId, ReminderId
 
@@ -87,8 +88,8 @@ async def named(connection: Connection, account: AccountId, names: Sequence[str]
 
 
 def _plain(name: str) -> str:
-    """A number as platforms and people write it, without what surrounds it."""
-    return name.removesuffix("@g.us").removeprefix("-100")
+    """A number as platforms and people write it, without what surrounds it; a WhatsApp address as its number."""
+    return str(group_number(name)) if name.endswith("@g.us") else name.removeprefix("-100")
 
 
 def _only(name: str, candidates: Sequence[Group]) -> Group:
