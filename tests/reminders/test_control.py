@@ -82,6 +82,8 @@ async def test_d33_cancel_leaves_out_the_rest(scene: Scene, shop: Shop) -> None:
     await scene.serve(shop)
     await scene.pass_time(seconds=4)
     await scene.do(controls.cancel, run)
+    with pytest.raises(NothingToDo, match="is cancelled"):
+        await scene.do(controls.pause, run)
     assert (await scene.run(run)).state == "running"
     answered.set()
     await scene.pass_time(minutes=1)

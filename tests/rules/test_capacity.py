@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidegate.rules.capacity import Supply, estimate
+from tidegate.rules.capacity import Queued, Supply, ahead_at, estimate
 from tidegate.rules.pacing import Bucket, Caps, Granted, Pace, WarmUp, charge, empty, held_back_until
 from tidegate.rules.window import Opening, Window
 
@@ -110,3 +110,40 @@ def test_every_send_has_a_place_or_is_told_to_be_short(sends, queued, rate, days
     found = estimate(sends, Supply(Pace(rate)), openings, now=NOON, queued=queued)
     assert sum(share.sends for share in found.windows) + found.short_by == sends
     assert all(share.opening.opens <= share.opening.closes for share in found.windows)
+
+
+queues = st.lists(
+    st.builds(
+        Queued,
+        st.integers(0, 5_000),
+        st.builds(
+            lambda opens, lasts: Opening(NOON + opens, NOON + opens + lasts),
+            st.timedeltas(-12 * HOUR, 12 * HOUR),
+            st.timedeltas(HOUR, 12 * HOUR),
+        ),
+        rests=st.booleans(),
+        ends=st.booleans(),
+    ),
+    max_size=4,
+)
+
+
+@given(queue=queues, sooner=st.timedeltas(timedelta(), 48 * HOUR), later=st.timedeltas(timedelta(), 48 * HOUR))
+def test_what_is_queued_now_gets_less_and_never_more(queue, sooner, later):
+    """A later firing finds no more ahead of it than a sooner one, and at once it finds all that can still be sent."""
+    sooner, later = sorted((sooner, later))
+    supply = Supply(Pace(40))
+    now, then, after = (ahead_at(queue, supply, now=NOON, at=NOON + wait) for wait in (timedelta(), sooner, later))
+    assert now == sum(one.sends for one in queue if not (one.ends and one.opening.closes <= NOON))
+    assert 0 <= after <= then <= now
+
+
+def test_what_a_window_ends_by_then_is_not_ahead():
+    """Today's run does not stand before tomorrow's; one that is paused and goes on next day does."""
+    today = Opening(NOON, NOON + HOUR)
+    queue = [
+        Queued(5_000, today, rests=False, ends=True),
+        Queued(300, today, rests=True, ends=False),
+    ]
+    assert ahead_at(queue, Supply(Pace(40)), now=NOON, at=NOON + HOUR / 2) == 5_000 - 1_190 + 300
+    assert ahead_at(queue, Supply(Pace(40)), now=NOON, at=NOON + 24 * HOUR) == 300

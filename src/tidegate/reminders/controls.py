@@ -59,6 +59,8 @@ async def _require_able(connection: Connection, kept: KeptReminder) -> None:
 async def pause(connection: Connection, number: RunId) -> Run:
     """Make no further claim for a run; what is in flight completes."""
     run = await _open(connection, number)
+    if run.cancelled_at is not None:
+        raise NothingToDo(f"Run {number} is cancelled; it ends when what is in flight has landed.")
     if not await run_moves.pause(connection, run):
         raise NothingToDo(f"Run {number} is paused already.")
     await wake_owner(connection, run.account)

@@ -9,7 +9,7 @@ from typing import Any
 
 from tidegate.reminders.plan import Plan, first_opening
 from tidegate.reminders.reminder import WhenClosed
-from tidegate.rules.capacity import Estimate, estimate
+from tidegate.rules.capacity import Estimate, ahead_at, estimate
 from tidegate.rules.pacing import Allowance
 from tidegate.rules.window import Opening
 from tidegate.store import pace, runs
@@ -68,8 +68,8 @@ async def foresee(connection: Connection, plan: Plan, allowance: Allowance) -> F
     A reminder with a schedule is looked at as of its next firing, any other as of now.
     """
     at = plan.kept.due_at if plan.kept.due_at is not None and plan.kept.due_at > plan.kept.now else plan.kept.now
-    queued = await runs.sends_queued(connection, plan.kept.account)
     supply = await pace.supply(connection, plan.kept.account, allowance)
+    queued = ahead_at(await runs.queued(connection, plan.kept.account), supply, now=plan.kept.now, at=at)
     return Foreseen(plan, estimate(plan.sends, supply, _openings(plan, at), now=at, queued=queued), queued)
 
 

@@ -82,6 +82,32 @@ class Estimate:
         return self.short_by == 0
 
 
+@dataclass(frozen=True, slots=True)
+class Queued:
+    """What a run has yet to send in its window; *rests* while it is paused, and *ends* with that window or goes on."""
+
+    sends: int
+    opening: Opening
+    rests: bool
+    ends: bool
+
+
+def ahead_at(queue: Iterable[Queued], supply: Supply, *, now: datetime, at: datetime) -> int:
+    """How many of the sends that are queued *now* a firing at a later instant still finds ahead of it.
+
+    What its own window lets a run send until then is sent, one run after the other; what goes on in further windows
+    counts in full, which errs on the careful side.
+    """
+    ahead = used = 0
+    for one in queue:
+        room = supply.within(Opening(max(one.opening.opens, now), min(one.opening.closes, at))) - used
+        sent = 0 if one.rests else min(one.sends, max(room, 0))
+        used += sent
+        if not (one.ends and one.opening.closes <= at):
+            ahead += one.sends - sent
+    return ahead
+
+
 def estimate(sends: int, supply: Supply, openings: Iterable[Opening], *, now: datetime, queued: int = 0) -> Estimate:
     """Lay so many sends into the windows to come, behind *queued* others that the account has to make first.
 

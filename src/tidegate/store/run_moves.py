@@ -77,7 +77,7 @@ async def pause(connection: Connection, run: Run, *, by: str = "person") -> bool
     paused = await connection.fetchval(
         """
         UPDATE runs SET state = 'paused', paused_by = $2, paused_at = clock_now()
-        WHERE id = $1 AND state IN ('running', 'waiting', 'needs_attention')
+        WHERE id = $1 AND state IN ('running', 'waiting', 'needs_attention') AND cancelled_at IS NULL
         RETURNING true
         """,
         run.id, by,

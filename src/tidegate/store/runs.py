@@ -10,6 +10,7 @@ from datetime import datetime, timedelta
 import asyncpg
 
 from tidegate.errors import BadInput
+from tidegate.rules.capacity import Queued
 from tidegate.rules.delivering import RunState, RunStatus, TargetState, WhenUnknown
 from tidegate.rules.window import DAY, GRACE, Opening, Window, zone_named
 from tidegate.store.database import Connection
@@ -199,16 +200,20 @@ async def next_moment(connection: Connection, account: AccountId) -> timedelta |
     return left
 
 
-async def sends_queued(connection: Connection, account: AccountId) -> int:
-    """How many messages an account's runs have yet to send, those that are paused among them."""
-    queued: int = await connection.fetchval(
+async def queued(connection: Connection, account: AccountId) -> list[Queued]:
+    """What an account's runs have yet to send, the oldest first, those that are paused among them."""
+    rows = await connection.fetch(
         """
-        SELECT count(*) FROM runs r JOIN run_parts p ON p.run = r.id
+        SELECT count(*) AS sends, r.opens_at, r.closes_at, r.state = 'paused' AS rests,
+            r.when_window_closes = 'stop' AS ends
+        FROM runs r JOIN run_parts p ON p.run = r.id
         WHERE r.account = $1 AND r.state <> 'ended' AND p.state IN ('pending', 'sending')
+        GROUP BY r.id
+        ORDER BY r.id
         """,
         account,
     )
-    return queued
+    return [Queued(row["sends"], Opening(row["opens_at"], row["closes_at"]), row["rests"], row["ends"]) for row in rows]
 
 
 @dataclass(frozen=True, slots=True)
