@@ -47,7 +47,7 @@ async def test_every_page_is_whole(database: Database, options: dict[str, object
     """On a desktop and on a phone, in light and dark, with hostile names in it; nothing is wider than the screen."""
     await add_account(database, HOSTILE)
     async with pages(database, **options) as watched:
-        for path in (*(path for _, path in NAVIGATION), "/reminders/new"):
+        for path in (*(path for _, path in NAVIGATION), "/reminders/new", f"/accounts?like={'x' * 300}"):
             await watched.go(path)
             assert await watched.problems() == [], path
             wide = "document.documentElement.scrollWidth - document.documentElement.clientWidth"

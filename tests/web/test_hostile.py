@@ -1,18 +1,23 @@
-"""What strangers and accidents do to the web floor, over real HTTP: numbers nobody holds, bodies, faults, outages."""
+"""What strangers and accidents do to the web floor, over real HTTP: input, faults, outages, prefixes, scopes."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator
 
 import httpx
 import pytest
 
+from tests.web.test_api import token
 from tests.web.test_reminders import GROUPS, filled
+from tests.web.test_signing_in import PASSWORD, set_password
 from tests.web.test_web import answering
 from tests.web.visiting import HTML, htmx, sign_in, visiting
 from tidegate.store import sign_ins
 from tidegate.store.database import Database
+from tidegate.store.tokens import TokenScope
 from tidegate.web import make_app
+from tidegate.web.api.document import document
 from tidegate.web.edge import HEADERS, LONGEST_BODY
 
 
@@ -66,6 +71,18 @@ class TestInput:
         known = await client.post("/sign-in/once", data={"once": secret, "password": "short"})
         assert (known.status_code, "must have 10" in known.text) == (400, True)
 
+    async def test_an_address_made_up_for_a_proxy_breaks_nothing(
+        self, client: httpx.AsyncClient, database: Database
+    ) -> None:
+        """Whatever a proxy passes on is counted; only the one it added itself, not those that a visitor claims."""
+        await set_password(database)
+        made_up = "".join(chr(33 + number * number % 89) for number in range(10_000)).replace(",", "")
+        for claimed in (made_up, "203.0.113.9, 198.51.100.7", "192.0.2.1, 198.51.100.7"):
+            wrong = await client.post("/sign-in", data={"password": "x"}, headers={"x-forwarded-for": claimed})
+            assert wrong.status_code == 403
+        counted = await database.pool.fetch("SELECT client, count(*) FROM sign_in_tries GROUP BY 1 ORDER BY 2")
+        assert [(row["client"], row["count"]) for row in counted] == [(made_up[:64], 1), ("198.51.100.7", 2)]
+
 
 class TestTrouble:
     async def test_our_own_fault_has_the_same_headers(self, database: Database) -> None:
@@ -93,3 +110,78 @@ class TestTrouble:
         assert (answer.status_code, answer.headers["content-type"]) == (503, "application/problem+json")
         part = await client.get("/overview/feed", headers={"hx-request": "true"})
         assert part.json()["detail"].startswith("The database does not answer")
+
+
+class TestNames:
+    async def test_a_name_without_a_visible_sign_can_be_told(
+        self, client: httpx.AsyncClient, database: Database
+    ) -> None:
+        """Marks and blanks alone would be a link that nobody sees or can press."""
+        await database.pool.execute("UPDATE channels SET title = E'\\u200b\\u202e \\u2060' WHERE number = 1")
+        assert '<bdi class="name">(no visible name)</bdi>' in (await client.get("/channels")).text
+
+    async def test_a_button_says_what_it_changes(self, client: httpx.AsyncClient) -> None:
+        """To those who hear one button after the other, without the row around it."""
+        for said in ("Pause", "List its channels"):
+            assert f'<button>{said}<span class="unseen"> shop</span></button>' in (await client.get("/accounts")).text
+
+
+class TestPrefix:
+    async def test_the_api_names_its_places_with_the_prefix(self, database: Database) -> None:
+        """Where something was put, and where the document says that the API is."""
+        await database.pool.execute(GROUPS)
+        async with visiting(database, TIDEGATE_WEB_URL="http://127.0.0.1/gate") as client:
+            client.headers["authorization"] = f"Bearer {await token(database, scopes=list(TokenScope))}"
+            for base in ("/gate", ""):
+                left = await client.post(f"{base}/api/accounts/shop/sync")
+                assert left.headers["location"].startswith("/gate/api/commands/")
+                assert (await client.get(left.headers["location"])).status_code == 200
+                document = (await client.get(f"{base}/api/openapi.json")).json()
+                assert document["servers"] == [{"url": "/gate"}]
+
+    async def test_the_prefix_alone_leads_to_the_first_page(self, database: Database) -> None:
+        """People leave the last slash out, and a browser shows its cookie only below the prefix."""
+        async with visiting(database, TIDEGATE_WEB_URL="http://127.0.0.1/gate") as client:
+            answer = await client.get("/gate")
+        assert (answer.status_code, answer.headers["location"]) == (308, "/gate/")
+
+
+class TestComingBack:
+    async def test_a_question_survives_the_sign_in(self, client: httpx.AsyncClient, database: Database) -> None:
+        """Whoever has to sign in first comes back to what was asked for, its search included."""
+        await set_password(database)
+        answer = await client.get("/messages?q=two+words&by=newest")
+        assert answer.headers["location"] == "/sign-in?next=/messages%3Fq%3Dtwo%2Bwords%26by%3Dnewest"
+        assert 'value="/messages?q=two+words&amp;by=newest"' in (await client.get(answer.headers["location"])).text
+        back = await client.post("/sign-in", data={"password": PASSWORD, "next": "/messages?q=two+words&by=newest"})
+        assert back.headers["location"] == "/messages?q=two+words&by=newest"
+
+    async def test_colours_change_under_what_is_typed(self, client: httpx.AsyncClient) -> None:
+        """With script no other page is loaded; without it the same page, and never one that only a form leads to."""
+        token = client.headers["x-for-tests"]
+        answer = await client.post("/theme", data={"theme": "dark"}, headers=htmx(token))
+        assert (answer.status_code, "hx-redirect" in answer.headers) == (204, False)
+        assert client.cookies["tidegate_theme"] == "dark"
+        assert 'name="next" value="/channels?q=a"' in (await client.get("/channels?q=a")).text
+        assert 'name="next" value="/"' in (await client.post("/reminders/review", data=filled(client))).text
+
+
+class TestScopes:
+    async def test_every_address_wants_its_scope(self, client: httpx.AsyncClient, database: Database) -> None:
+        """Reading reads, steering changes, and settings and tokens are for administrators alone; nothing is open."""
+        shown = {
+            scope: {"authorization": f"Bearer {await token(database, scope.value, scopes=[scope])}"}
+            for scope in TokenScope
+        }
+        asked = [(path, method.upper()) for path, ways in document()["paths"].items() for method in ways]
+        assert len(asked) > 40
+        for path, method in asked:
+            needed = TokenScope.READ if method == "GET" else TokenScope.STEER
+            if path.startswith(("/api/settings", "/api/tokens")):
+                needed = TokenScope.ADMIN
+            address = re.sub(r"{\w+(:path)?}", "1", path)
+            assert (await client.request(method, address)).status_code == 401, (method, path)
+            for scope in set(TokenScope) - {needed}:
+                answer = await client.request(method, address, headers=shown[scope])
+                assert answer.status_code == 403, (method, path, scope)
+                assert f"do not include {needed.value}" in answer.json()["detail"], (method, path, scope)

@@ -151,6 +151,21 @@ async def _quiet(database: Database, listeners: str) -> bool:
     return True
 
 
+async def test_a_page_that_missed_very_much_loads_everything_anew(database: Database) -> None:
+    """A browser that slept for days costs no more than one that slept for an hour, and is flooded with nothing."""
+    await database.pool.execute(
+        "INSERT INTO events (kind, subject, data) SELECT 'reminder.fired', 'x', '{}' FROM generate_series(1, 6000)"
+    )
+    async with database.connection() as connection:
+        newest = await feed.latest(connection)
+    news = News(database)
+    async with aclosing(news.stream(feed.START)) as stream:
+        assert await anext(stream) == b"retry: 1000\n\n"
+        place, _, data = (await anext(stream)).decode().splitlines()[:3]
+    assert place == f"id: {newest}"
+    assert json.loads(data.removeprefix("data: ")) == {"families": [], "told": [], "all": True}
+
+
 async def test_a_page_that_does_not_listen_is_let_go(database: Database) -> None:
     """It comes back with its place and misses nothing; nobody's memory fills up meanwhile."""
     news = News(database)

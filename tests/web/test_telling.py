@@ -21,6 +21,7 @@ NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
         ("archive.failed", {"reason": "download", "detail": ""}, "download"),
         ("sign_in.begun", {"client": "127.0.0.1"}, "from 127.0.0.1"),
         ("lane.paused", {}, ""),
+        ("lane.paused", {"until": "2026-03-01T13:00:05+01:00"}, "until 2026-03-01 12:00:05 UTC"),
         ("something.new", {"x": 1}, ""),
     ],
 )

@@ -17,13 +17,12 @@ from tidegate.web.api import api
 from tidegate.web.assets import assets
 from tidegate.web.conversations import Conversations
 from tidegate.web.edge import Edge
-from tidegate.web.guard import send_to_sign_in
 from tidegate.web.health import Health, look
 from tidegate.web.news import News
 from tidegate.web.pages import guarded_pages
 from tidegate.web.pool import PoolUse
 from tidegate.web.problems import explain
-from tidegate.web.signing_in import signing_in
+from tidegate.web.signing_in import send_to_sign_in, signing_in
 from tidegate.web.site import Site
 
 

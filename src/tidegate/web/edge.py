@@ -1,9 +1,9 @@
-"""What holds for every request and answer: the prefix taken off, bodies that end, and security headers."""
+"""What holds for every request and answer: the prefix taken off and put on, bodies that end, and security headers."""
 
 from __future__ import annotations
 
 from starlette.datastructures import MutableHeaders
-from starlette.responses import PlainTextResponse
+from starlette.responses import PlainTextResponse, RedirectResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 POLICY = "; ".join(
@@ -49,6 +49,9 @@ class Edge:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
+        if self._prefix and scope["path"] == self._prefix:  # browsers have no cookie of ours for it
+            await RedirectResponse(f"{self._prefix}/", status_code=308)(scope, receive, send)
+            return
         if self._prefix and scope["path"].startswith(f"{self._prefix}/"):
             scope = {**scope, "path": scope["path"].removeprefix(self._prefix)}
 
@@ -58,6 +61,8 @@ class Edge:
                 for name, value in HEADERS.items():
                     headers.setdefault(name, value)
                 headers.setdefault("Cache-Control", "no-store")
+                if headers.get("location", "").startswith("/api/"):  # pages name their places with the prefix
+                    headers["location"] = self._prefix + headers["location"]
             await send(message)
 
         if _announced(scope) > LONGEST_BODY and not scope["path"].startswith(UPLOADS):

@@ -7,19 +7,18 @@ import hmac
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Annotated
-from urllib.parse import quote, urlsplit
+from urllib.parse import urlsplit
 
-from fastapi import Depends, FastAPI, HTTPException, Request
-from fastapi.responses import Response
+from fastapi import Depends, HTTPException, Request
 
 from tidegate.store import feed, sign_ins
 from tidegate.store.feed import START, Cursor
 from tidegate.web.api.access import InDatabase
-from tidegate.web.rendering import go_to, is_htmx
+from tidegate.web.rendering import CHANGE_FIELD, is_htmx
 from tidegate.web.site import site_of
 
 COOKIE = "tidegate_session"
-CHANGE_FIELD, CHANGE_HEADER = "change_token", "x-change-token"
+CHANGE_HEADER = "x-change-token"
 _READING = ("GET", "HEAD")
 
 
@@ -43,6 +42,10 @@ class SignInFirst(Exception):
     """The page wants a sign-in, and the browser shows none that is good."""
 
 
+class SendAgain(Exception):
+    """A page of ours sent this, made before the browser was signed in anew: only a person can say that it is meant."""
+
+
 async def guarded(request: Request, database: InDatabase) -> Visitor:
     """Every page below the guard depends on it: a session, and for a change also our own form."""
     secret = request.cookies.get(COOKIE, "")
@@ -51,9 +54,9 @@ async def guarded(request: Request, database: InDatabase) -> Visitor:
         if session is None:
             raise SignInFirst
         visitor = Visitor(secret, START if is_htmx(request) else await feed.latest(connection))
+    request.state.visitor = visitor
     if request.method not in _READING:
         await _require_own_form(request, visitor)
-    request.state.visitor = visitor
     return visitor
 
 
@@ -67,31 +70,26 @@ async def _require_own_form(request: Request, visitor: Visitor) -> None:
         given = (await request.form()).get(CHANGE_FIELD)
         shown = given if isinstance(given, str) else None
     if shown is None or not hmac.compare_digest(shown.encode(), visitor.change_token.encode()):
+        if shown is not None and is_from_own_page(request):
+            raise SendAgain
         raise HTTPException(HTTPStatus.FORBIDDEN, "This change did not come from a page of yours. Load it again.")
 
 
 def require_own_origin(request: Request) -> None:
     """Refuse a change that another site asks for; browsers say who asks, and nobody else has our cookie."""
     fetched = request.headers.get("sec-fetch-site")
-    origin = request.headers.get("origin")
-    site = site_of(request)
-    own = {site.origin, f"{request.url.scheme}://{request.headers.get('host', '')}".lower()}
-    if (fetched is not None and fetched not in ("same-origin", "none")) or (
-        fetched is None and origin is not None and origin.lower() not in own
-    ):
+    unsaid = fetched == "none" or (fetched is None and request.headers.get("origin") is None)
+    if not unsaid and not is_from_own_page(request):
         raise HTTPException(HTTPStatus.FORBIDDEN, "Another site asked for this change, so nothing was changed.")
 
 
-def send_to_sign_in(app: FastAPI) -> None:
-    """Whoever is not signed in is asked to, and comes back to the page afterwards."""
-
-    async def ask(request: Request, _needed: Exception) -> Response:
-        path = request.url.path
-        if request.method not in _READING or is_htmx(request) or path == "/":
-            return go_to(request, "/sign-in")
-        return go_to(request, f"/sign-in?next={quote(path, safe='/')}")
-
-    app.add_exception_handler(SignInFirst, ask)
+def is_from_own_page(request: Request) -> bool:
+    """Whether the browser says that one of our own pages asks; no other site can make it say so."""
+    fetched = request.headers.get("sec-fetch-site")
+    if fetched is not None:
+        return fetched == "same-origin"
+    own = {site_of(request).origin, f"{request.url.scheme}://{request.headers.get('host', '')}".lower()}
+    return request.headers.get("origin", "").lower() in own
 
 
 def local_path(wanted: str) -> str:

@@ -23,6 +23,7 @@ HEARTBEAT = 15.0
 _LASTS = 600.0  # then the browser asks anew, and is looked at anew
 _BEHIND = 20  # messages that a page may leave lying before it is let go, to come back for all of them as one
 _AT_ONCE = 20  # pages told before the loop does other work
+_MISSED = 10  # pages of the feed that are looked through for what a page missed; beyond, it loads everything anew
 _BEAT = b":\n\n"
 
 
@@ -33,6 +34,7 @@ class Batch:
     cursor: Cursor = START
     families: set[str] = field(default_factory=set)
     told: list[dict[str, Any]] = field(default_factory=list)
+    all: bool = False
 
     def add(self, events: list[Event]) -> None:
         self.cursor = events[-1].cursor if events else self.cursor
@@ -45,7 +47,7 @@ class Batch:
 
     def message(self) -> bytes:
         """As server-sent events have it."""
-        data = json.dumps({"families": sorted(self.families), "told": self.told})
+        data = json.dumps({"families": sorted(self.families), "told": self.told, "all": self.all})
         return f"id: {self.cursor}\nevent: news\ndata: {data}\n\n".encode()
 
 
@@ -60,8 +62,8 @@ class News:
     async def stream(self, after: Cursor | None) -> AsyncIterator[bytes]:
         """Messages for one page, from *after* on, or from now; ends now and then, so that the browser asks anew."""
         queue: asyncio.Queue[bytes | None] = asyncio.Queue(_BEHIND)
-        await self._open(queue)
         try:
+            await self._open(queue)
             yield b"retry: 1000\n\n"
             if after is not None and (missed := await self._since(after)) is not None:
                 yield missed.message()
@@ -125,15 +127,15 @@ class News:
                 await asyncio.sleep(0)
 
     async def _since(self, after: Cursor) -> Batch | None:
-        """All that a page missed, as one batch."""
-        batch, place = Batch(), after
+        """All that a page missed, as one batch; of one that missed very much, only that it did."""
+        batch = Batch(after)
         async with self._database.connection() as connection:
-            while events := await feed.read(connection, place):
+            for _ in range(_MISSED):
+                events = await feed.read(connection, batch.cursor)
                 batch.add(events)
-                place = batch.cursor
                 if len(events) < feed.PAGE:
-                    break
-        return batch if batch.families else None
+                    return batch if batch.families else None
+            return Batch(await feed.latest(connection), all=True)
 
 
 def _put(queue: asyncio.Queue[bytes | None], message: bytes | None) -> bool:

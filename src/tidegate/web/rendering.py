@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import unicodedata
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from functools import cache
@@ -34,6 +35,9 @@ NAVIGATION = (
 SAID = "Tidegate-Said"
 """The header of the sentence that the page's script says; htmx's own would be lost with a part that loads anew."""
 
+CHANGE_FIELD = "change_token"
+"""The field in which a form brings along that it is one of our own."""
+
 THEME_COOKIE = "tidegate_theme"
 THEMES = ("auto", "light", "dark")
 _BRIEF = 120
@@ -47,6 +51,7 @@ def page(request: Request, template: str, *, status: int = HTTPStatus.OK, **valu
         url=site.path,
         asset=lambda name: site.path(f"/static/{name}?v={all_assets()[name].version}"),
         here=request.url.path,
+        address=address(request),
         navigation=NAVIGATION,
         change_token=visitor.change_token if visitor else None,
         place=visitor.place if visitor else None,
@@ -70,6 +75,13 @@ def go_to(request: Request, path: str) -> Response:
     if is_htmx(request):
         return Response(status_code=HTTPStatus.NO_CONTENT, headers={"HX-Redirect": address})
     return RedirectResponse(address, status_code=HTTPStatus.SEE_OTHER)
+
+
+def address(request: Request) -> str:
+    """What was asked for, to come back to later; after a change there is no coming back, so it is the first page."""
+    if request.method != "GET":
+        return "/"
+    return f"{request.url.path}?{request.url.query}" if request.url.query else request.url.path
 
 
 def _theme(request: Request) -> str:
@@ -115,8 +127,9 @@ def brief(text: str, most: int = _BRIEF) -> str:
 
 
 def named(text: str, most: int = _BRIEF) -> Markup:
-    """A name that somebody else chose: cut, and kept from turning the writing around it to the left."""
-    return Markup('<bdi class="name">{}</bdi>').format(brief(text, most))
+    """A name that somebody else chose: cut, kept from turning the writing around it, and never without a sign."""
+    seen = any(unicodedata.category(sign)[0] not in "CZ" for sign in text[:most])
+    return Markup('<bdi class="name">{}</bdi>').format(brief(text, most) if seen else "(no visible name)")
 
 
 def span(length: timedelta | None) -> str:

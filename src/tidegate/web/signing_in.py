@@ -4,22 +4,35 @@ from __future__ import annotations
 
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
 from datetime import timedelta
 from http import HTTPStatus
 from typing import Annotated
+from urllib.parse import quote
 
 from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError, VerificationError
-from fastapi import APIRouter, Form, Request
+from fastapi import APIRouter, FastAPI, Form, Request
 from fastapi.responses import Response
 
 from tidegate.errors import BadInput
 from tidegate.spans import span_text
-from tidegate.store import sign_ins
+from tidegate.store import feed, sign_ins
 from tidegate.store.database import Connection, Database
 from tidegate.web.api.access import InDatabase
-from tidegate.web.guard import COOKIE, SignedIn, local_path, require_own_origin
-from tidegate.web.rendering import go_to, page
+from tidegate.web.guard import (
+    COOKIE,
+    SendAgain,
+    SignedIn,
+    SignInFirst,
+    Visitor,
+    is_from_own_page,
+    local_path,
+    require_own_origin,
+)
+from tidegate.web.kept_forms import carried, show_again
+from tidegate.web.problems import refusal
+from tidegate.web.rendering import address, go_to, is_htmx, page
 from tidegate.web.site import site_of
 
 SHORTEST_PASSWORD, LONGEST_PASSWORD = 10, 1_000
@@ -53,6 +66,32 @@ async def is_password(kept: str, password: str) -> bool:
     return await asyncio.get_running_loop().run_in_executor(_hashing, verify)
 
 
+@dataclass
+class WrongPassword(Exception):
+    """It is not the password, or nobody looks at it because too many were wrong; *headers* say how long."""
+
+    status: HTTPStatus
+    sentence: str
+    headers: dict[str, str] = field(default_factory=dict)
+
+
+async def require_password(request: Request, database: Database, password: str) -> None:
+    """Whether somebody knows the password. Who tries too often waits, and the count survives a restart."""
+    client = _client(request)
+    async with database.transaction() as connection:
+        wait = await sign_ins.charge_try(connection, client)
+        kept = await sign_ins.password_hash(connection)
+    if wait is not None:
+        rounded = timedelta(seconds=max(1, round(wait.total_seconds())))
+        sentence = f"Too many wrong passwords. Try again in {span_text(rounded)}."
+        headers = {"Retry-After": str(round(rounded.total_seconds()))}
+        raise WrongPassword(HTTPStatus.TOO_MANY_REQUESTS, sentence, headers)
+    if kept is None or not await is_password(kept, password):
+        raise WrongPassword(HTTPStatus.FORBIDDEN, "That is not the password.")
+    async with database.transaction() as connection:
+        await sign_ins.forgive(connection, client)
+
+
 @signing_in.get("/sign-in")
 async def ask(request: Request, database: InDatabase, once: str = "", next: str = "/") -> Response:  # noqa: A002 - as the address has it
     """Ask for the password, or greet whoever comes with a one-time link. Looking at a link does not use it up."""
@@ -70,25 +109,24 @@ async def with_password(
     database: InDatabase,
     password: Annotated[str, Form(max_length=LONGEST_PASSWORD)],
     next: Annotated[str, Form()] = "/",  # noqa: A002 - as the form has it
+    typed: Annotated[str, Form()] = "",
 ) -> Response:
-    """Sign in with the password; who tries too often waits, and the count survives a restart."""
+    """Sign in with the password; who tries too often waits, and the count survives a restart.
+
+    *typed* is a form that was sent without a sign-in: it can be sent afterwards.
+    """
     require_own_origin(request)
-    client = _client(request)
-    async with database.transaction() as connection:
-        wait = await sign_ins.charge_try(connection, client)
-        kept = await sign_ins.password_hash(connection)
-    if wait is not None:
-        rounded = timedelta(seconds=max(1, round(wait.total_seconds())))
-        trouble = f"Too many wrong passwords. Try again in {span_text(rounded)}."
-        answer = _ask_again(request, trouble, next=next, status=HTTPStatus.TOO_MANY_REQUESTS)
-        answer.headers["Retry-After"] = str(round(rounded.total_seconds()))
+    try:
+        await require_password(request, database, password)
+    except WrongPassword as wrong:
+        answer = _ask_again(request, wrong.sentence, next=next, typed=typed, status=wrong.status)
+        answer.headers.update(wrong.headers)
         return answer
-    if kept is None or not await is_password(kept, password):
-        return _ask_again(request, "That is not the password.", next=next, status=HTTPStatus.FORBIDDEN)
     async with database.transaction() as connection:
-        await sign_ins.forgive(connection, client)
         secret = await _begin(request, connection)
-    return _signed_in(request, secret, local_path(next))
+        request.state.visitor = Visitor(secret, await feed.latest(connection))
+    kept = show_again(request, local_path(next), typed) if typed else None
+    return _signed_in(request, secret, kept or go_to(request, local_path(next)))
 
 
 @signing_in.post("/sign-in/once")
@@ -116,7 +154,7 @@ async def with_link(
         if hashed is not None:
             await sign_ins.set_password(connection, hashed)
         secret = await _begin(request, connection)
-    return _signed_in(request, secret, "/")
+    return _signed_in(request, secret, go_to(request, "/"))
 
 
 @signing_in.post("/sign-out")
@@ -129,17 +167,46 @@ async def sign_out(request: Request, database: InDatabase, visitor: SignedIn) ->
     return answer
 
 
+def send_to_sign_in(app: FastAPI) -> None:
+    """Whoever is not signed in is asked to, and comes back to the page afterwards, with what a form had in it."""
+
+    async def ask(request: Request, _needed: Exception) -> Response:
+        typed = await carried(request) if is_from_own_page(request) else ""
+        if typed:
+            database: Database = request.app.state.database
+            async with database.connection() as connection:
+                kept = await sign_ins.password_hash(connection)
+            trouble = "Your sign-in has ended. Sign in again: what you typed is kept meanwhile."
+            return _ask_again(request, trouble, next=request.url.path, typed=typed, has_password=kept is not None)
+        wanted = address(request)
+        if is_htmx(request) or wanted == "/":
+            return go_to(request, "/sign-in")
+        return go_to(request, f"/sign-in?next={quote(wanted, safe='/')}")
+
+    async def show(request: Request, _needed: Exception) -> Response:
+        typed = await carried(request)
+        shown = show_again(request, request.url.path, typed) if typed else None
+        if shown is None:
+            sentence = "You have signed in anew since this page was made. Load it again."
+            return refusal(request, HTTPStatus.FORBIDDEN, sentence)
+        return shown
+
+    app.add_exception_handler(SignInFirst, ask)
+    app.add_exception_handler(SendAgain, show)
+
+
 def _ask_again(
     request: Request,
     trouble: str,
     *,
     next: str,  # noqa: A002 - as the address has it
+    typed: str = "",
     has_password: bool = True,
     status: int = HTTPStatus.OK,
 ) -> Response:
     return page(
-        request, "sign_in.html", status=status, trouble=trouble, next=local_path(next), has_password=has_password,
-        command=_LINK_COMMAND,
+        request, "sign_in.html", status=status, trouble=trouble, next=local_path(next), typed=typed,
+        has_password=has_password, command=_LINK_COMMAND,
     )  # fmt: skip
 
 
@@ -156,9 +223,8 @@ async def _begin(request: Request, connection: Connection) -> str:
     return await sign_ins.begin_session(connection, _client(request), site_of(request).stays_signed_in_for)
 
 
-def _signed_in(request: Request, secret: str, path: str) -> Response:
+def _signed_in(request: Request, secret: str, answer: Response) -> Response:
     site = site_of(request)
-    answer = go_to(request, path)
     answer.set_cookie(
         COOKIE,
         secret,
@@ -172,4 +238,5 @@ def _signed_in(request: Request, secret: str, path: str) -> Response:
 
 
 def _client(request: Request) -> str:
-    return request.client.host if request.client else "unknown"
+    """Whose tries are counted: behind a proxy the address that it names, which may be anything, so it is cut."""
+    return request.client.host[:64] if request.client else "unknown"

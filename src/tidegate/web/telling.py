@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any
 
 from tidegate.store.feed import Event
@@ -29,6 +30,10 @@ def _cycle(data: Mapping[str, Any]) -> str:
     return ", ".join(found)
 
 
+def _moment(written: str) -> str:
+    return f"{datetime.fromisoformat(written).astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"
+
+
 def _seen(*names: str) -> Callable[[Mapping[str, Any]], str]:
     """The named fields that have a value, as they are."""
 
@@ -42,7 +47,7 @@ _TOLD: dict[str, Callable[[Mapping[str, Any]], str]] = {
     "cycle.ended": _cycle,
     "account.added": _seen("platform"),
     "archive.failed": _seen("reason", "detail"),
-    "lane.paused": lambda data: f"until {data['until']}" if data.get("until") else "",
+    "lane.paused": lambda data: f"until {_moment(data['until'])}" if data.get("until") else "",
     "reminder.fired": _seen("body"),
     "sign_in.begun": lambda data: f"from {data['client']}",
     "token.added": lambda data: ", ".join(data["scopes"]),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Request
 from fastapi.openapi.utils import get_openapi
 from fastapi.responses import JSONResponse, Response
 
@@ -20,6 +20,7 @@ from tidegate.web.api.reading import reading
 from tidegate.web.api.reminders import reminders
 from tidegate.web.api.runs import runs
 from tidegate.web.api.tokens import own_tokens
+from tidegate.web.site import site_of
 
 _PROBLEM = {
     "title": "Problem",
@@ -40,9 +41,9 @@ for part in (accounts, channels, commands, archives, messages, reading, reminder
 
 
 @api.get("/openapi.json", include_in_schema=False)
-async def describe() -> Response:
+async def describe(request: Request) -> Response:
     """The document itself, for which no token is needed: it tells of the program and of nobody's data."""
-    return JSONResponse(document())
+    return JSONResponse({**document(), "servers": [{"url": site_of(request).prefix or "/"}]})
 
 
 @cache

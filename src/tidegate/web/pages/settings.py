@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from http import HTTPStatus
 from typing import Annotated
 
 from fastapi import APIRouter, Form, Request
@@ -12,9 +13,10 @@ from tidegate.shapes.settings import setting_rows
 from tidegate.store import sign_ins, tokens
 from tidegate.store.tokens import TokenScope
 from tidegate.web.api.access import AsSet, InDatabase
-from tidegate.web.guard import SignedIn, local_path
-from tidegate.web.rendering import THEME_COOKIE, THEMES, changed, go_to, page
-from tidegate.web.signing_in import LONGEST_PASSWORD, hash_password
+from tidegate.web.guard import local_path
+from tidegate.web.problems import refusal
+from tidegate.web.rendering import THEME_COOKIE, THEMES, changed, go_to, is_htmx, page
+from tidegate.web.signing_in import LONGEST_PASSWORD, WrongPassword, hash_password, require_password
 from tidegate.web.site import site_of
 
 _YEAR = 365 * 24 * 3600
@@ -66,10 +68,20 @@ async def revoke_token(request: Request, database: InDatabase, name: Annotated[s
 async def set_password(
     request: Request,
     database: InDatabase,
-    visitor: SignedIn,
     password: Annotated[str, Form(max_length=LONGEST_PASSWORD)],
+    current: Annotated[str, Form(max_length=LONGEST_PASSWORD)] = "",
 ) -> Response:
-    """A new password ends every session, this one too, so that a stolen cookie is worth nothing afterwards."""
+    """A new password ends every session, this one too, so that a stolen cookie is worth nothing afterwards.
+
+    Whoever finds a browser signed in cannot shut its owner out: where there is a password, it is asked for.
+    """
+    async with database.connection() as connection:
+        has_one = await sign_ins.password_hash(connection) is not None
+    if has_one:
+        try:
+            await require_password(request, database, current)
+        except WrongPassword as wrong:
+            return refusal(request, wrong.status, wrong.sentence, wrong.headers)
     hashed = await hash_password(password)
     async with database.transaction() as connection:
         await sign_ins.set_password(connection, hashed)
@@ -82,11 +94,11 @@ async def choose_theme(
     theme: Annotated[str, Form()],
     next: Annotated[str, Form()] = "/",  # noqa: A002 - as the form has it
 ) -> Response:
-    """Light, dark, or as the device has it."""
+    """Light, dark, or as the device has it; the page's script shows it at once, so that nothing typed is lost."""
     if theme not in THEMES:
         raise BadInput(f"There are the colours {', '.join(THEMES)}.")
     site = site_of(request)
-    answer = go_to(request, local_path(next))
+    answer = Response(status_code=HTTPStatus.NO_CONTENT) if is_htmx(request) else go_to(request, local_path(next))
     answer.set_cookie(
         THEME_COOKIE, theme, max_age=_YEAR, path=site.path("/"), secure=site.is_secure(request), httponly=True,
         samesite="lax",

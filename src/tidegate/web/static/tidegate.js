@@ -64,21 +64,48 @@ function showLive(on, words) {
   if (place.textContent !== words) place.textContent = words;
 }
 
+let stream;
+
 function hear(address) {
-  const stream = new EventSource(address);
+  const place = new URL(address, location.href);
+  stream = new EventSource(place);
   stream.addEventListener("open", () => showLive(true, "Live"));
   stream.addEventListener("error", () => {
-    const ended = stream.readyState === EventSource.CLOSED;
-    showLive(false, ended ? "Not live: load the page again" : "Reconnecting …");
+    if (stream.readyState !== EventSource.CLOSED) return showLive(false, "Reconnecting …");
+    // Refused, for example while the database is away: a browser does not ask again by itself then.
+    showLive(false, "Not live. Load the page again if this stays.");
+    setTimeout(() => hear(place), 5000);
   });
   stream.addEventListener("news", (message) => {
     const news = JSON.parse(message.data);
+    place.searchParams.set("after", message.lastEventId);
     news.told.forEach(notify);
     news.families.forEach((family) => waiting.add(family));
     spread();
+    if (news.all) document.body.dispatchEvent(new CustomEvent("changed"));
   });
-  addEventListener("pagehide", () => stream.close());
 }
+addEventListener("pagehide", () => stream?.close());
+
+// What had the focus or was unfolded stays so when its part of the page is loaded anew: a keyboard never starts over.
+function sameAs(element) {
+  const typed = element.form && new URLSearchParams(new FormData(element.form));
+  return [element.tagName, element.textContent, element.href, element.form?.action, typed].join("\n");
+}
+
+let focused = null;
+let unfolded = [];
+document.body.addEventListener("htmx:beforeSwap", (event) => {
+  const part = event.detail.target;
+  focused = part.contains(document.activeElement) && !document.activeElement.id && sameAs(document.activeElement);
+  unfolded = [...part.querySelectorAll("details[open] > summary")].map(sameAs);
+});
+document.body.addEventListener("htmx:afterSwap", (event) => {
+  for (const one of event.detail.target.querySelectorAll("a, button, summary")) {
+    if (focused && sameAs(one) === focused) one.focus({ preventScroll: true });
+    if (one.matches("summary") && unfolded.includes(sameAs(one))) one.parentElement.open = true;
+  }
+});
 
 // Notifications, where the reader allowed them
 
@@ -135,19 +162,30 @@ function changeToken() {
   return JSON.parse(document.body.getAttribute("hx-headers"))["X-Change-Token"];
 }
 
+let underWay = 0; // files that have not arrived yet: their messages cannot be sent without them
+
+async function upload(address, file) {
+  try {
+    const answer = await fetch(address + encodeURIComponent(file.name), {
+      method: "PUT", body: file, headers: { "X-Change-Token": changeToken(), "HX-Request": "true" },
+    });
+    return await answer.json();
+  } catch {
+    return { detail: `${file.name} did not arrive. Choose it again.` };
+  }
+}
+
 async function sendFile(input) {
   const message = input.closest(".message");
   const [file] = input.files;
   if (!file) return;
-  const shown = message.querySelector("[data-file]");
-  shown.textContent = `sending ${file.name} …`;
-  const answer = await fetch(input.dataset.upload + encodeURIComponent(file.name), {
-    method: "PUT", body: file, headers: { "X-Change-Token": changeToken(), "HX-Request": "true" },
-  });
+  message.querySelector("[data-file]").textContent = `sending ${file.name} …`;
+  underWay += 1;
+  const told = await upload(input.dataset.upload, file);
+  underWay -= 1;
   input.value = "";
-  const told = await answer.json();
-  setFile(message, answer.ok ? told.name : "", answer.ok ? told.sha256 : "");
-  tellTrouble(answer.ok ? "" : told.detail);
+  setFile(message, told.sha256 ? told.name : "", told.sha256 ?? "");
+  tellTrouble(told.detail ?? "");
 }
 
 function setFile(message, name, sha256) {
@@ -164,6 +202,11 @@ function addMessage(form) {
   place.lastElementChild.querySelector("textarea").focus();
 }
 
+function showTheme(button) {
+  document.documentElement.dataset.theme = button.value;
+  for (const one of button.form.elements.theme) one.setAttribute("aria-pressed", String(one === button));
+}
+
 function filterBy(input) {
   const wanted = input.value.trim().toLowerCase();
   for (const one of document.querySelectorAll(`${input.dataset.filter} label`)) {
@@ -174,6 +217,11 @@ function filterBy(input) {
 document.addEventListener("change", (event) => {
   if (event.target.matches("input[data-upload]")) sendFile(event.target);
 });
+document.addEventListener("submit", (event) => {
+  if (!underWay || !event.target.matches(".wizard")) return;
+  event.preventDefault();
+  tellTrouble("A file is still on its way. Go on when it is there.");
+});
 document.addEventListener("input", (event) => {
   if (event.target.matches("input[data-filter]")) filterBy(event.target);
 });
@@ -181,6 +229,7 @@ document.addEventListener("click", (event) => {
   const button = event.target.closest("button");
   if (!button) return;
   const message = button.closest(".message");
+  if (button.name === "theme") showTheme(button);
   if (button.matches("[data-add-message]")) addMessage(button.form);
   if (button.matches("[data-drop-file]")) setFile(message, "", "");
   if (button.matches("[data-drop-message]")) message.remove();

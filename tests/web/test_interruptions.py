@@ -1,0 +1,77 @@
+"""A person at work in a real browser while things move: news, slow files, an ended session, an outage."""
+
+from __future__ import annotations
+
+import asyncio
+
+from playwright.async_api import Route, expect
+
+from tests.web.browsing import needs_browser
+from tests.web.test_browser import add_account, pages
+from tests.web.test_reminders import GROUPS, PNG
+from tests.web.test_signing_in import PASSWORD, set_password
+from tidegate.store.database import Database
+
+pytestmark = needs_browser
+
+
+async def test_the_keyboard_keeps_its_place_while_the_page_moves(database: Database) -> None:
+    """A list that loads itself anew takes the focus from nobody; after an outage the page is live again by itself."""
+    for name in ("first", "second"):
+        await add_account(database, name)
+    async with pages(database) as watched:
+        await watched.go("/accounts")
+        button = watched.page.get_by_role("button", name="Pause second")
+        await button.focus()
+        await add_account(database, "third")
+        await expect(watched.page.locator("#accounts")).to_contain_text("third", timeout=30_000)
+        await expect(button).to_be_focused()
+        assert await watched.problems() == []
+
+        await watched.page.route("**/events*", lambda route: route.fulfill(status=503, body="away"))
+        await watched.page.reload()
+        await expect(watched.page.locator("#live")).to_contain_text("Not live", timeout=30_000)
+        await watched.page.unroute("**/events*")
+        await expect(watched.page.locator("#live")).to_have_text("Live", timeout=30_000)
+
+
+async def test_what_is_typed_outlives_colours_slow_files_and_the_session(database: Database) -> None:
+    """Nothing is sent without its picture, and nothing is typed twice."""
+    await database.pool.execute(GROUPS)
+    arrives = asyncio.Event()
+
+    async def slowly(route: Route) -> None:
+        await arrives.wait()
+        await route.continue_()
+
+    async with pages(database) as watched:
+        page = watched.page
+        await set_password(database)
+        await page.goto(f"{watched.base}/sign-in")
+        await page.get_by_label("Password").fill(PASSWORD)
+        await page.get_by_role("button", name="Sign in").click()
+        await watched.go("/reminders/new")
+        await page.get_by_label("Name of the reminder").fill("Friday stock")
+        await page.get_by_role("button", name="Dark").click()
+        await expect(page.locator("html")).to_have_attribute("data-theme", "dark")
+        await expect(page.get_by_role("button", name="Dark")).to_have_attribute("aria-pressed", "true")
+        await expect(page.get_by_label("Name of the reminder")).to_have_value("Friday stock")
+
+        await page.get_by_label("All groups it may write to").check()
+        await page.route("**/uploads/*", slowly)
+        await page.get_by_label("Picture, video or document").set_input_files(
+            {"name": "poster.png", "mimeType": "image/png", "buffer": PNG}
+        )
+        await page.get_by_role("button", name="4. Review").click()
+        await expect(page.locator("#trouble")).to_have_text("A file is still on its way. Go on when it is there.")
+        arrives.set()
+        await expect(page.locator("[data-file]").first).to_have_text("poster.png")
+
+        await database.pool.execute("DELETE FROM sessions")
+        await page.get_by_role("button", name="4. Review").click()
+        await page.get_by_label("Password").fill(PASSWORD)
+        await page.get_by_role("button", name="Sign in").click()
+        await page.get_by_role("button", name="Send it now").click()
+        await expect(page.get_by_role("heading", name="Review Friday stock")).to_be_visible()
+        await expect(page.locator("main")).to_contain_text("poster.png")
+        assert await watched.problems() == []
