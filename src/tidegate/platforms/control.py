@@ -15,7 +15,7 @@ async def where(control: str, platform: Platform) -> str:
     """The address of one platform of a loopback process."""
     address = (await get(control, "/")).get(platform.value)
     if address is None:
-        raise PlatformError(f"The loopback process at {control} has no {platform.value.title()}.")
+        raise PlatformError(f"The loopback process at {control} has no {platform.brand}.")
     return str(address)
 
 

@@ -34,7 +34,7 @@ def too_long(platform: Platform, text: str, *, caption: bool) -> str:
     if most is None or len(text) <= most:
         return ""
     kind = "caption" if caption else "text"
-    return f"the {kind} has {len(text)} characters, and {platform.value.title()} takes {most}"
+    return f"the {kind} has {len(text)} characters, and {platform.brand} takes {most}"
 
 
 def too_large(platform: Platform, size: int) -> str:
@@ -42,4 +42,4 @@ def too_large(platform: Platform, size: int) -> str:
     most = TAKES[platform].file
     if most is None or size <= most:
         return ""
-    return f"the file has {size / MIB:.1f} MiB, and {platform.value.title()} takes {most // MIB} MiB"
+    return f"the file has {size / MIB:.1f} MiB, and {platform.brand} takes {most // MIB} MiB"
