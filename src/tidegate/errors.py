@@ -19,6 +19,19 @@ class BadInput(TidegateError):
     exit_code = 2
 
 
+class Unstorable(BadInput):
+    """A text has what PostgreSQL's texts cannot hold: the character NUL, or half of a surrogate pair."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "A text has a character in it that cannot be stored: NUL (U+0000), or half of a pair. Take it out."
+        )
+
+
+class NotNow(BadInput):
+    """It makes sense, and not in the state that things are in; nothing was changed."""
+
+
 class NothingToDo(TidegateError):
     """There was nothing to do, where that matters to a script."""
 

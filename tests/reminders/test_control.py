@@ -9,7 +9,7 @@ import pytest
 
 from tests.reminders.conftest import Scene, Shop
 from tests.reminders.groups_platform import Recognising, Trouble
-from tidegate.errors import BadInput, NothingToDo, TidegateError
+from tidegate.errors import NothingToDo, NotNow, TidegateError
 from tidegate.reminders import controls
 from tidegate.reminders.deliver import Habits
 from tidegate.reminders.deliveries import Deliveries
@@ -91,7 +91,7 @@ async def test_d33_cancel_leaves_out_the_rest(scene: Scene, shop: Shop) -> None:
     assert (ended.status, ended.error_summary) == ("cancelled", "Cancelled. 2 of 10 groups delivered.")
     assert await scene.counts(run) == {"sent": 2, "skipped": 8}
     assert set((await scene.errors(run)).values()) == {"cancelled"}
-    with pytest.raises(BadInput, match="has ended"):
+    with pytest.raises(NotNow, match="has ended"):
         await scene.do(controls.resume, run)
 
 
@@ -115,9 +115,9 @@ async def test_everything_paused_also_what_fires_meanwhile(scene: Scene, shop: S
     await scene.pass_time(minutes=70)
     assert shop.platform.delivered == []
     assert [row["state"] for row in await scene.rows("SELECT state FROM runs ORDER BY id")] == ["paused", "paused"]
-    with pytest.raises(BadInput, match="resume --all"):
+    with pytest.raises(NotNow, match="resume --all"):
         await scene.fire("another")
-    with pytest.raises(BadInput, match="resume --all"):
+    with pytest.raises(NotNow, match="resume --all"):
         await scene.do(controls.resume, run)
     await scene.do(controls.resume_all)
     await scene.pass_time(minutes=10)

@@ -14,7 +14,7 @@ from tidegate.port import Channel, ChannelId
 from tidegate.reminders.estimating import Foreseen, foresee
 from tidegate.reminders.plan import Plan, make_plan
 from tidegate.rules.pacing import Allowance
-from tidegate.store import channels, reminders, targets
+from tidegate.store import channels, reminders, target_lists
 from tidegate.words import Platform
 
 BESIDES = ("BEGIN", "COMMIT", "NOTIFY", "WITH RECURSIVE typeinfo_tree", "INSERT INTO calls", "SELECT pg_current")
@@ -172,7 +172,7 @@ def before_the_first_claim(asked: list[str]) -> list[str]:
 async def test_an_empty_reminder_or_a_missing_file_refuses(scene: Scene, shop: Shop) -> None:
     """Nothing is half opened: a list without groups and a file that is gone are sentences."""
     async with scene.database.transaction() as connection:
-        await targets.save_list(connection, "all shops", [])
+        await target_lists.save(connection, "all shops", [])
     await scene.reminder(list="all shops")
     with pytest.raises(BadInput, match="goes to nobody"):
         await scene.fire()

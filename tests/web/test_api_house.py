@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import AsyncIterator
 
 import httpx
 import pytest
@@ -16,9 +17,11 @@ from tidegate.store.channels import Kept
 from tidegate.store.database import Database
 from tidegate.store.tokens import TokenScope
 from tidegate.web import make_app
+from tidegate.web.edge import LONGEST_BODY
 
 __all__ = ["client", "kept"]  # fixtures
 
+UNSTORABLE = "A text has a character in it that cannot be stored: NUL (U+0000), or half of a pair. Take it out."
 READ = ["/api/accounts", "/api/accounts/reader", "/api/calls", "/api/feed"]
 ADMIN = ["/api/settings", "/api/tokens"]
 
@@ -114,8 +117,8 @@ class TestTokens:
             ({"name": "x", "channels": ["Nowhere"]}, 404, 'There is no channel "Nowhere"'),
             ({"name": "x", "scopes": ["all"]}, 422, "body.scopes"),
             ({"name": "x", "scopes": []}, 422, "body.scopes"),
-            ({"name": "\x00"}, 422, "body.name"),
-            ({"name": "\ud800"}, 422, "body.name"),
+            ({"name": "\x00"}, 400, UNSTORABLE),
+            ({"name": "\ud800"}, 400, UNSTORABLE),
         ],
     )
     async def test_bad_input_is_a_sentence(
@@ -154,6 +157,25 @@ class TestScopes:
         for path in (*READ, *ADMIN):
             assert "is for some channels only" in refused(await client.get(path, headers=shown), 403)
         assert "some channels" in refused(await client.post("/api/accounts/reader/pause", headers=shown), 403)
+
+
+class TestTooLong:
+    @pytest.mark.parametrize("announced", [True, False])
+    async def test_a_body_that_is_too_long_is_a_problem_with_a_sentence(
+        self, client: httpx.AsyncClient, *, announced: bool
+    ) -> None:
+        """413 as every refusal of the API is, whether the length was announced or not."""
+        content = b'"' + b"x" * LONGEST_BODY + b'"'
+
+        async def unannounced() -> AsyncIterator[bytes]:
+            yield content
+
+        answer = await client.post(
+            "/api/tokens",
+            content=content if announced else unannounced(),
+            headers={"content-type": "application/json"},
+        )
+        assert "A request may have 1,048,576 bytes" in refused(answer, 413)
 
 
 class TestDocument:

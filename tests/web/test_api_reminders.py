@@ -10,16 +10,15 @@ import httpx
 import pytest
 
 from tests.web.test_api import refused, token
+from tests.web.test_api_house import UNSTORABLE
 from tests.web.test_reminders import GROUPS, PNG
 from tests.web.test_web import answering
 from tidegate.reminders import saving
-from tidegate.reminders.files import as_read
+from tidegate.reminders.files import LARGEST, as_read
 from tidegate.reminders.written import checked
-from tidegate.store import targets
 from tidegate.store.database import Database
 from tidegate.store.tokens import TokenScope
 from tidegate.web import make_app
-from tidegate.words import AccountId
 
 WRITTEN: dict[str, Any] = {
     "name": "Friday stock",
@@ -80,7 +79,7 @@ class TestReminders:
         [
             ({"parts": []}, 422, "body.parts"),
             ({"colour": "red"}, 422, "body.colour"),
-            ({"parts": [{"text": "a\0b"}]}, 422, "body.parts.0.text"),
+            ({"parts": [{"text": "a\0b"}]}, 400, UNSTORABLE),
             ({"parts": [{"text": "Hello {you}"}]}, 400, "placeholder {you}"),
             ({"parts": [{"media": "poster.png"}]}, 400, 'The file "poster.png" is not kept with this reminder'),
             ({"targets": ["Group 1"]}, 400, "give exactly one of the three"),
@@ -101,9 +100,10 @@ class TestReminders:
 
     async def test_half_a_character_is_refused_with_a_sentence(self, client: httpx.AsyncClient) -> None:
         """As a key and in a text; nothing that the database cannot hold comes near it."""
-        for body in ('{"\\ud800": 1}', json.dumps({**WRITTEN, "parts": [{"text": "a\ud800"}]})):
+        half = json.dumps({**WRITTEN, "parts": [{"text": "a\ud800"}]})
+        for body, status, sentence in (('{"\\ud800": 1}', 422, "should be a valid string"), (half, 400, UNSTORABLE)):
             answer = await client.post("/api/reminders", content=body, headers={"content-type": "application/json"})
-            assert "should be a valid string" in refused(answer, 422)
+            assert sentence in refused(answer, status)
 
     async def test_a_name_is_taken_once(self, client: httpx.AsyncClient, reminder: str) -> None:
         """A second one of that name is refused, and the first stays."""
@@ -123,19 +123,59 @@ class TestReminders:
         other = {**WRITTEN, "parts": [{"media": "other.png"}]}
         assert '"other.png" is not kept' in refused(await client.put("/api/reminders/Friday stock", json=other), 400)
 
+    async def test_a_file_is_sent_ahead_and_named_by_its_hash(
+        self, client: httpx.AsyncClient, database: Database
+    ) -> None:
+        """Kept once by its content; the run carries it, and the reminder keeps it when it is changed."""
+        sent = [(await client.put("/api/uploads/poster.png", content=PNG)).json() for _ in range(2)]
+        assert sent[0] == sent[1]
+        assert (sent[0]["name"], sent[0]["size"], sent[0]["kind"]) == ("poster.png", len(PNG), "picture")
+        assert await database.pool.fetchval("SELECT count(*) FROM media") == 1
+        written = {**WRITTEN, "parts": [{"media": "poster.png", "caption": "New prices"}]}
+        files = {"poster.png": sent[0]["sha256"]}
+        added = await client.post("/api/reminders", json={**written, "files": files})
+        assert (added.status_code, added.json()["parts"]) == (201, 1)
+        assert (await client.put(added.headers["location"], json=written)).status_code == 200
+        fired = await client.post(f"{added.headers['location']}/fire")
+        assert fired.status_code == 202
+        assert await database.pool.fetchval("SELECT encode(media, 'hex') FROM run_parts LIMIT 1") == sent[0]["sha256"]
+        gone = {**written, "name": "Monday", "files": {"poster.png": "0" * 64}}
+        assert "is no longer here" in refused(await client.post("/api/reminders", json=gone), 400)
+        bad = {**written, "name": "Monday", "files": {"poster.png": "0"}}
+        assert "body.files" in refused(await client.post("/api/reminders", json=bad), 422)
+
+    @pytest.mark.parametrize(
+        ("name", "content", "refusal"),
+        [
+            ("poster.jpg", b"<script>", (400, "is called a picture and is none")),
+            ("film.mp4", b"MZ", (400, "is called a video and is none")),
+            ("price.pdf", b"", (400, "is empty")),
+            ("%1b.pdf", b"x", (400, "plain name")),
+            ("a%00.pdf", b"x", (400, UNSTORABLE)),
+            ("big.pdf", bytes(LARGEST + 1), (413, "A file may have 100 MB; this one is larger.")),
+        ],
+    )
+    async def test_a_file_is_checked_before_it_is_kept(
+        self, client: httpx.AsyncClient, database: Database, name: str, content: bytes, refusal: tuple[int, str]
+    ) -> None:
+        """By size and by what it is, as the page does it."""
+        assert refusal[1] in refused(await client.put(f"/api/uploads/{name}", content=content), refusal[0])
+        assert await database.pool.fetchval("SELECT count(*) FROM media") == 0
+
+    async def test_a_file_needs_the_scope_before_it_is_listened_to(
+        self, client: httpx.AsyncClient, database: Database
+    ) -> None:
+        """Whoever may only read, or shows nothing, sends no files."""
+        shown = {"authorization": f"Bearer {await token(database, 'r', scopes=[TokenScope.READ])}"}
+        assert "may not steer" in refused(await client.put("/api/uploads/a.pdf", content=b"x", headers=shown), 403)
+        del client.headers["authorization"]
+        assert "needs a token" in refused(await client.put("/api/uploads/a.pdf", content=b"x"), 401)
+
     async def test_the_estimate_says_whether_it_fits(self, client: httpx.AsyncClient, reminder: str) -> None:
         """The contract's shape; asking changes nothing."""
         told = (await client.get(f"{reminder}/estimate")).json()
         assert (told["targets"], told["parts"], told["sends"], told["fits"], told["short_by"]) == (3, 1, 3, True, 0)
         assert (await client.get("/api/runs")).json() == {"runs": [], "next": None}
-
-    async def test_saved_lists_are_told(self, client: httpx.AsyncClient, database: Database) -> None:
-        """With the titles of their groups."""
-        async with database.transaction() as connection:
-            found = await targets.named(connection, AccountId(1), ["Group 2", "Group 1"])
-            await targets.save_list(connection, "shops", list(found.values()))
-        answer = await client.get("/api/target-lists")
-        assert answer.json() == [{"name": "shops", "groups": ["Group 1", "Group 2"]}]
 
     @pytest.mark.parametrize("scopes", [[TokenScope.READ], [TokenScope.ADMIN]])
     async def test_firing_needs_the_scope(
@@ -195,14 +235,14 @@ class TestRuns:
         assert "is not paused" in refused(await client.post(f"{run}/resume"), 409)
         ended = (await client.post(f"{run}/cancel")).json()
         assert (ended["state"], ended["status"], ended["counts"]["skipped"]) == ("ended", "cancelled", 3)
-        assert "has ended" in refused(await client.post(f"{run}/cancel"), 400)
+        assert "has ended" in refused(await client.post(f"{run}/cancel"), 409)
         assert "There is no run 99" in refused(await client.post("/api/runs/99/pause"), 404)
 
     async def test_every_run_is_stopped_at_once(self, client: httpx.AsyncClient, reminder: str, run: str) -> None:
         """Nothing is fired meanwhile; all of them go on together."""
         number = int(run.rpartition("/")[2])
         assert (await client.post("/api/runs/pause")).json() == {"changed": [number]}
-        assert "Every run is paused" in refused(await client.post(f"{reminder}/fire"), 400)
+        assert "Every run is paused" in refused(await client.post(f"{reminder}/fire"), 409)
         assert (await client.post("/api/runs/resume")).json() == {"changed": [number]}
         assert (await client.post(f"{reminder}/fire")).status_code == 202
 

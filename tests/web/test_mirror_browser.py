@@ -112,3 +112,16 @@ async def test_a_failure_is_tried_again_and_a_search_leads_to_the_message(
         await expect(page.locator("#m3 details")).to_contain_text("and this?")
         assert await watched.problems() == []
     assert await database.pool.fetchval("SELECT by_hand FROM failures WHERE archive = $1", archive)
+
+
+async def test_a_day_to_jump_to_is_the_readers_own(database: Database, kept: Kept) -> None:
+    """The form names the browser's zone and brings it along; an instant shown in that zone has UTC in its title."""
+    async with pages(database) as watched:
+        await watched.go(f"/channels/{kept.key}/messages")
+        await watched.page.get_by_label("From this day on (Asia/Tokyo)").fill(f"{NOON:%Y-%m-%d}")
+        await watched.page.get_by_role("button", name="Go there").click()
+        await watched.page.wait_for_url("**zone=Asia%2FTokyo*")
+        shown = watched.page.locator("ol time").first
+        await expect(shown).to_have_text(re.compile(r"GMT\+9$"))
+        await expect(shown).to_have_attribute("title", re.compile(r" · \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC$"))
+        assert await watched.problems() == []

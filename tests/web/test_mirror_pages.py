@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from dataclasses import replace
+from datetime import timedelta
 
 import httpx
 import pytest
@@ -210,6 +211,17 @@ class TestMessages:
         assert "which tower?" in jumped
         assert "no message that late" in (await client.get(at, params={"at": "2100-01-01"})).text
         assert (await client.get(at, params={"at": "soon"})).status_code == 400
+
+    async def test_a_day_begins_where_the_reader_lives(self, client: httpx.AsyncClient, kept: Kept) -> None:
+        """The form brings the browser's zone along, to jump to a day as to search by one; without script it is UTC."""
+        at, there = f"/channels/{kept.key}/messages", "Pacific/Kiritimati"  # where noon of UTC is the day after
+        day = (NOON + timedelta(days=1)).date().isoformat()
+        assert "no message that late" in (await client.get(at, params={"at": day, "zone": ""})).text
+        assert "which tower?" in (await client.get(at, params={"at": day, "zone": there})).text
+        found = {"q": f"tower after:{day}"}
+        assert "Nothing was found" in (await client.get("/messages", params=found)).text
+        assert "which tower?" in (await client.get("/messages", params={**found, "zone": there})).text
+        assert (await client.get(at, params={"at": day, "zone": "Mars"})).status_code == 400
 
 
 class TestHostile:

@@ -6,16 +6,18 @@ import asyncio
 import json
 from collections.abc import AsyncIterator
 from contextlib import aclosing, asynccontextmanager
+from datetime import timedelta
 from typing import Any
 
 import httpx
 import pytest
 
 from tests.web.visiting import loaded, sign_in, visiting
-from tidegate.store import feed
+from tidegate.store import feed, sign_ins
 from tidegate.store.database import Database
 from tidegate.store.feed import Cursor
 from tidegate.web import listen, make_app, serve_web
+from tidegate.web.guard import COOKIE
 from tidegate.web.news import News
 
 PATIENCE = 30
@@ -26,6 +28,12 @@ async def client(database: Database) -> AsyncIterator[httpx.AsyncClient]:
     async with visiting(database) as opened:
         await sign_in(opened, database)
         yield opened
+
+
+async def signed_in(database: Database) -> str:
+    """The secret of a browser's session."""
+    async with database.transaction() as connection:
+        return await sign_ins.begin_session(connection, "127.0.0.1", timedelta(days=1))
 
 
 async def happen(database: Database, kind: str, subject: str = "x", **data: Any) -> None:
@@ -94,8 +102,8 @@ async def test_a_bad_place_is_a_sentence(client: httpx.AsyncClient) -> None:
 
 async def test_many_pages_share_one_reader_and_many_events_become_few_messages(database: Database) -> None:
     """Fifty pages hold one session of the server; a hundred events are few messages, the same for all."""
-    news = News(database)
-    streams = [news.stream(None) for _ in range(50)]
+    news, secret = News(database), await signed_in(database)
+    streams = [news.stream(secret) for _ in range(50)]
     try:
         for stream in streams:
             assert await anext(stream) == b"retry: 1000\n\n"
@@ -168,12 +176,37 @@ async def test_a_page_that_missed_very_much_loads_everything_anew(database: Data
 
 async def test_a_page_that_does_not_listen_is_let_go(database: Database) -> None:
     """It comes back with its place and misses nothing; nobody's memory fills up meanwhile."""
-    news = News(database)
-    async with aclosing(news.stream(None)) as stream:
+    news, secret = News(database), await signed_in(database)
+    async with aclosing(news.stream(secret)) as stream:
         await anext(stream)
         for _ in range(30):
             await news._spread(b"id: 1-1\n\n")
         assert [message async for message in stream] == []
+
+
+async def test_signing_out_ends_the_streams_of_that_browser_alone(
+    client: httpx.AsyncClient, database: Database
+) -> None:
+    """Whoever signs out, here or in another process, is told nothing more within seconds; others listen on."""
+    other = await signed_in(database)
+    async with listening(client) as messages, listening(client, cookie=f"{COOKIE}={other}") as others:
+        await happen(database, "account.paused")
+        await families(messages, {"account"})
+        async with database.transaction() as connection:
+            await sign_ins.end_session(connection, client.cookies[COOKIE])
+        assert [news async for _, news in messages if "cycle" in news["families"]] == []
+        await happen(database, "cycle.ended")
+        assert await families(others, {"cycle"})
+    again = await client.get("/events", headers={"accept": "text/event-stream"})
+    assert (again.status_code, again.headers["location"]) == (303, "/sign-in?next=/events")
+
+
+async def test_a_new_password_ends_every_stream(client: httpx.AsyncClient, database: Database) -> None:
+    """Signing everybody out ends what they hear as well."""
+    async with listening(client) as messages:
+        async with database.transaction() as connection:
+            await sign_ins.set_password(connection, "another")
+        assert [news async for _, news in messages if "cycle" in news["families"]] == []
 
 
 async def test_the_end_of_the_process_ends_every_stream(database: Database) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import httpx
 import pytest
 
+from tests.web.test_api_house import UNSTORABLE
 from tests.web.test_pages import HOSTILE
 from tests.web.visiting import htmx, sign_in, visiting
 from tidegate.store.database import Database
@@ -120,6 +121,34 @@ class TestWriting:
             assert "&lt;script&gt;alert" in text, path
 
 
+@pytest.mark.parametrize(
+    ("path", "values"),
+    [
+        ("/reminders/review", {"name": "a\x00"}),
+        ("/reminders/review", {"account": "a\x00"}),
+        ("/reminders/review", {"text": "a\x00"}),
+        ("/reminders/review", {"to": "named", "others": "a\x00"}),
+        ("/reminders/save", {"reminder": "a\x00"}),
+        ("/reminders/fire", {"reminder": "a\x00"}),
+        ("/settings/tokens", {"name": "a\x00", "scope": "read"}),
+        ("/accounts/pause", {"name": "a\x00"}),
+    ],
+)
+async def test_a_character_that_cannot_be_stored_is_refused_in_one_sentence(
+    client: httpx.AsyncClient, path: str, values: dict[str, str]
+) -> None:
+    """NUL, wherever it is typed, gets the same words and never "something went wrong"."""
+    answer = await client.post(path, data=filled(client, **values))
+    assert (answer.status_code in (200, 400), UNSTORABLE in answer.text) == (True, True), answer.text
+
+
+@pytest.mark.parametrize("path", ["/channels?q=%00", "/messages?q=%00", "/reminders/groups?account=%00"])
+async def test_nor_is_it_looked_for(client: httpx.AsyncClient, path: str) -> None:
+    """The same sentence for addresses."""
+    answer = await client.get(path)
+    assert (answer.status_code, UNSTORABLE in answer.text) == (400, True)
+
+
 class TestFiles:
     async def test_a_picture_is_sent_ahead_and_goes_with_a_message(
         self, client: httpx.AsyncClient, database: Database
@@ -187,7 +216,7 @@ class TestRuns:
         assert (await client.post("/activity/pause-all", headers=htmx(token))).status_code == 204
         assert "every run is paused" in (await client.get("/activity")).text
         refused = await client.post("/reminders/fire", data={"reminder": "1"}, headers=htmx(token))
-        assert refused.status_code == 400
+        assert refused.status_code == 409
         assert (await client.post("/activity/resume-all", headers=htmx(token))).status_code == 204
         assert "Pause every run" in (await client.get("/activity/list")).text
 

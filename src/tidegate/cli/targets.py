@@ -39,33 +39,33 @@ async def _targets(name: str | None, account: str | None, groups: list[str], *, 
 
 
 async def _save(name: str, account: str, groups: list[str]) -> None:
-    from tidegate.store import accounts, targets
+    from tidegate.store import accounts, target_lists, targets
 
     async with shell.house() as house, house.database.transaction() as connection:
         whose = (await accounts.find(connection, account)).account
         found = await targets.named(connection, whose.id, groups)
-        await targets.save_list(connection, name, list(found.values()))
+        await target_lists.save(connection, name, [one.channel for one in found.values() if one.channel])
     print(f'The list "{name}" has {len(found)} groups.')
 
 
 async def _remove(name: str) -> None:
-    from tidegate.store import targets
+    from tidegate.store import target_lists
 
     async with shell.house() as house, house.database.transaction() as connection:
-        await targets.remove_list(connection, name)
+        await target_lists.remove(connection, await target_lists.find(connection, name, lock=True))
     print(f'The list "{name}" is forgotten.')
 
 
 async def _show(name: str | None, *, as_json: bool) -> None:
-    from tidegate.shapes.reminders import target_list_row
-    from tidegate.store import targets
+    from tidegate.shapes.target_lists import target_list_row
+    from tidegate.store import target_lists
 
     async with shell.house() as house, house.database.connection() as connection:
-        if name is not None:
-            await targets.find_list(connection, name)
-        found = [one for one in await targets.lists(connection) if name in (None, one.name)]
+        one = None if name is None else await target_lists.find(connection, name)
+        lists = await target_lists.listing(connection) if one is None else [one]
+        found = [target_list_row(saved, await target_lists.members(connection, saved.id)) for saved in lists]
     if as_json:
-        shell.print_json([asdict(target_list_row(one)) for one in found])
+        shell.print_json([asdict(one) for one in found])
         return
     shell.print_table(
         ["list", "groups"],

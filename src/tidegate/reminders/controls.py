@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from enum import StrEnum
 
-from tidegate.errors import BadInput, NothingToDo, TidegateError
+from tidegate.errors import NothingToDo, NotNow, TidegateError
 from tidegate.reminders.ending import settle
 from tidegate.reminders.opening import open_planned
 from tidegate.reminders.plan import make_plan
@@ -39,7 +39,7 @@ async def fire(connection: Connection, name: str, *, test_on: str | None = None)
     """Open a run of a reminder now, or one to a single group to try it; ``BadInput`` says why it is refused."""
     kept = await reminders.find(connection, name, lock=True)
     if kept.everything_is_paused:
-        raise BadInput("Every run is paused, so nothing is fired. Go on with: tidegate runs resume --all")
+        raise NotNow("Every run is paused, so nothing is fired. Go on with: tidegate runs resume --all")
     if test_on is not None:
         await _require_able(connection, kept)
     plan = await make_plan(connection, kept, at=kept.now, only=test_on)
@@ -71,7 +71,7 @@ async def resume(connection: Connection, number: RunId) -> Run:
     """Go on with a run that is paused."""
     run = await _open(connection, number)
     if run.paused_by == "everything":
-        raise BadInput("Every run is paused. Go on with all of them: tidegate runs resume --all")
+        raise NotNow("Every run is paused. Go on with all of them: tidegate runs resume --all")
     if not await run_moves.resume(connection, run):
         raise NothingToDo(f"Run {number} is not paused: it is {run.state.value.replace('_', ' ')}.")
     await settle(connection, number)
@@ -123,7 +123,7 @@ async def _open(connection: Connection, number: RunId) -> Run:
     run = await runs.find(connection, number, lock=True)
     if run.state is RunState.ENDED:
         assert run.status is not None
-        raise BadInput(f"Run {number} has ended ({run.status.value}); nothing of it can be changed.")
+        raise NotNow(f"Run {number} has ended ({run.status.value}); nothing of it can be changed.")
     return run
 
 

@@ -11,25 +11,43 @@ from tidegate.reminders.reminder import Reminder
 from tidegate.reminders.waking import wake_owner
 from tidegate.reminders.written import as_written
 from tidegate.rules.scheduling import next_firing
-from tidegate.store import accounts, media, reminders, targets
+from tidegate.store import accounts, media, reminders, target_lists, targets
 from tidegate.store.database import Connection
 from tidegate.store.reminders import KeptReminder, Saved
 from tidegate.words import ReminderId
 
+_NONE: Mapping[str, bytes] = {}
 
-async def add(connection: Connection, reminder: Reminder, files: Mapping[str, ReadFile]) -> ReminderId:
-    """Keep a new reminder, inside a transaction; ``BadInput`` for a group, list or account there is not."""
-    saved = await _saved(connection, reminder, files, kept={})
+
+async def add(
+    connection: Connection,
+    reminder: Reminder,
+    files: Mapping[str, ReadFile],
+    *,
+    sent_ahead: Mapping[str, bytes] = _NONE,
+) -> ReminderId:
+    """Keep a new reminder, inside a transaction; ``BadInput`` for a group, list or account there is not.
+
+    Its files are read now, or were *sent ahead*: kept already, and named by the hash of their content.
+    """
+    await _require_kept(connection, sent_ahead)
+    saved = await _saved(connection, reminder, files, kept=sent_ahead)
     number = await reminders.add(connection, saved)
     await wake_owner(connection, saved.account)
     return number
 
 
 async def change(
-    connection: Connection, kept: KeptReminder, reminder: Reminder, files: Mapping[str, ReadFile]
+    connection: Connection,
+    kept: KeptReminder,
+    reminder: Reminder,
+    files: Mapping[str, ReadFile],
+    *,
+    sent_ahead: Mapping[str, bytes] = _NONE,
 ) -> ReminderId:
-    """Keep a reminder as it is written now; files that were not read again stay as they were."""
-    saved = await _saved(connection, reminder, files, kept=kept.files)
+    """Keep a reminder as it is written now; files that are not new stay as they were."""
+    await _require_kept(connection, sent_ahead)
+    saved = await _saved(connection, reminder, files, kept={**kept.files, **sent_ahead})
     await reminders.change(connection, kept.id, saved)
     await wake_owner(connection, saved.account)
     return kept.id
@@ -52,9 +70,16 @@ async def _saved(
         due_at=_due(reminder, now),
         named=list(groups),
         channels=_each_once(groups),
-        list=None if chosen is None else await targets.find_list(connection, chosen),
+        list=None if chosen is None else (await target_lists.find(connection, chosen)).id,
         files=await _kept_files(connection, reminder, files, kept),
     )
+
+
+async def _require_kept(connection: Connection, sent_ahead: Mapping[str, bytes]) -> None:
+    known = await media.known(connection, sent_ahead.values())
+    for name, sha256 in sent_ahead.items():
+        if sha256 not in known:
+            raise BadInput(f'The file "{name}" is no longer here. Choose it again, or send it again.')
 
 
 def _each_once(groups: Mapping[str, targets.Group]) -> list[int | None]:
@@ -88,5 +113,5 @@ async def _kept_files(
         elif name in kept:
             found[name] = kept[name]
         else:
-            raise BadInput(f'The file "{name}" is missing.')
+            raise BadInput(f'The file "{name}" is not kept with this reminder; send it ahead, and name it by its hash.')
     return found

@@ -11,9 +11,9 @@ from string import Formatter
 from typing import Annotated, Any
 
 import tomli_w
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
-from tidegate.errors import BadInput
+from tidegate.errors import BadInput, Unstorable
 from tidegate.port.media import MediaKind
 from tidegate.reminders.reminder import (
     PLACEHOLDERS,
@@ -38,11 +38,19 @@ _YEARS = range(1970, 9999)
 _PICTURES = {".jpg", ".jpeg", ".png", ".webp"}
 _VIDEOS = {".mp4", ".mov", ".m4v", ".webm"}
 
-_STORABLE = r"^[^\x00]*$"  # PostgreSQL's text holds every other character
-Words = Annotated[str, Field(pattern=_STORABLE)]
-Named = Annotated[str, Field(min_length=1, max_length=200, pattern=_STORABLE)]
+
+def _storable(text: str) -> str:
+    if any(one == "\x00" or "\ud800" <= one <= "\udfff" for one in text):
+        raise Unstorable
+    return text
+
+
+Words = Annotated[str, Field(json_schema_extra={"pattern": r"^[^\x00]*$"}), AfterValidator(_storable)]
+"""What PostgreSQL's text holds: every character but one."""
+
+Named = Annotated[Words, Field(min_length=1, max_length=200)]
 _SHOWN = r"^[^\x00-\x20\x7f]([^\x00-\x1f\x7f]*[^\x00-\x20\x7f])?$"  # on one line of a terminal
-Name = Annotated[str, Field(min_length=1, max_length=200, pattern=_SHOWN)]
+Name = Annotated[Words, Field(min_length=1, max_length=200, pattern=_SHOWN)]
 Hour = Annotated[int, Field(strict=True, ge=0, le=24)]
 
 

@@ -12,7 +12,6 @@ from tidegate.shapes.instants import Instant, instant
 from tidegate.store import accounts
 from tidegate.store.database import Connection
 from tidegate.store.reminders import KeptReminder
-from tidegate.store.targets import SavedList
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,14 +55,6 @@ class EstimateShown:
     warnings: list[str]
 
 
-@dataclass(frozen=True, kw_only=True)
-class TargetListRow:
-    """A saved list with the titles of its groups."""
-
-    name: str
-    groups: list[str]
-
-
 def reminder_row(kept: KeptReminder) -> ReminderRow:
     """A reminder in a list."""
     written = kept.written
@@ -80,11 +71,6 @@ def reminder_row(kept: KeptReminder) -> ReminderRow:
         hours=hours,
         due_at=instant(kept.due_at),
     )
-
-
-def target_list_row(saved: SavedList) -> TargetListRow:
-    """A saved list."""
-    return TargetListRow(name=saved.name, groups=list(saved.groups))
 
 
 async def foreseen(connection: Connection, kept: KeptReminder, settings: Settings) -> Foreseen:

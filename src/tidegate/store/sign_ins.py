@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import secrets
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -131,6 +132,15 @@ async def find_session(connection: Connection, secret: str, lasts: timedelta) ->
     if row["until"] < row["now"] + lasts - _RENEW_AFTER:
         await connection.execute("UPDATE sessions SET until = clock_now() + $2 WHERE hash = $1", _hash(secret), lasts)
     return Session(row["began_at"], row["until"])
+
+
+async def still_good(connection: Connection, secrets_: Collection[str]) -> set[str]:
+    """Those of these secrets whose session has not ended."""
+    hashes = {_hash(secret): secret for secret in secrets_}
+    rows = await connection.fetch(
+        "SELECT hash FROM sessions WHERE hash = ANY($1) AND until > clock_now()", list(hashes)
+    )
+    return {hashes[row["hash"]] for row in rows}
 
 
 async def end_session(connection: Connection, secret: str) -> None:

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from http import HTTPStatus
+
 from starlette.datastructures import MutableHeaders
-from starlette.responses import PlainTextResponse, RedirectResponse
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import RedirectResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from tidegate.web.problems import refusal
 
 POLICY = "; ".join(
     (
@@ -34,8 +40,10 @@ HEADERS = {
 LONGEST_BODY = 1 << 20
 """Bytes of a request's body, for everything that is no upload."""
 
-UPLOADS = "/uploads/"
-"""Below this path bodies are bounded by those who take them."""
+_TOO_LONG = f"A request may have {LONGEST_BODY:,} bytes; this one is longer."
+
+UPLOADS = ("/uploads/", "/api/uploads/")
+"""Below these paths bodies are bounded by those who take them."""
 
 
 class Edge:
@@ -66,7 +74,7 @@ class Edge:
             await send(message)
 
         if _announced(scope) > LONGEST_BODY and not scope["path"].startswith(UPLOADS):
-            answer = PlainTextResponse(f"A request may have {LONGEST_BODY} bytes; this one is longer.", 413)
+            answer = refusal(Request(scope), HTTPStatus.REQUEST_ENTITY_TOO_LARGE, _TOO_LONG)
             await answer(scope, receive, send_with_headers)
             return
         await self._app(scope, _bounded(scope, receive), send_with_headers)
@@ -88,6 +96,8 @@ def _bounded(scope: Scope, receive: Receive) -> Receive:
         nonlocal heard
         message = await receive()
         heard += len(message.get("body", b""))
-        return {"type": "http.disconnect"} if heard > LONGEST_BODY else message
+        if heard > LONGEST_BODY:
+            raise HTTPException(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, _TOO_LONG)
+        return message
 
     return receive_so_much

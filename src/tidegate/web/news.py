@@ -14,12 +14,13 @@ from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import Any
 
-from tidegate.store import feed
-from tidegate.store.database import Database
+from tidegate.store import feed, sign_ins
+from tidegate.store.database import AWAY, Database
 from tidegate.store.feed import START, Cursor, Event
 
 EVERY = 0.25
 HEARTBEAT = 15.0
+LOOKED_AFTER_EVERY = 5.0  # seconds: whether those who listen are still signed in, in one query for all of them
 _LASTS = 600.0  # then the browser asks anew, and is looked at anew
 _BEHIND = 20  # messages that a page may leave lying before it is let go, to come back for all of them as one
 _AT_ONCE = 20  # pages told before the loop does other work
@@ -56,14 +57,17 @@ class News:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._pages: set[asyncio.Queue[bytes | None]] = set()
+        self._pages: dict[asyncio.Queue[bytes | None], str] = {}  # each with the secret of its session
         self._work: asyncio.Task[None] | None = None
 
-    async def stream(self, after: Cursor | None) -> AsyncIterator[bytes]:
-        """Messages for one page, from *after* on, or from now; ends now and then, so that the browser asks anew."""
+    async def stream(self, secret: str, after: Cursor | None = None) -> AsyncIterator[bytes]:
+        """Messages for one page of a session, from *after* on, or from now.
+
+        It ends with the session, and now and then, so that the browser asks anew.
+        """
         queue: asyncio.Queue[bytes | None] = asyncio.Queue(_BEHIND)
         try:
-            await self._open(queue)
+            await self._open(queue, secret)
             yield b"retry: 1000\n\n"
             if after is not None and (missed := await self._since(after)) is not None:
                 yield missed.message()
@@ -73,7 +77,7 @@ class News:
         except TimeoutError:
             return
         finally:
-            self._pages.discard(queue)
+            self._pages.pop(queue, None)
             if not self._pages:
                 self._stop()
 
@@ -83,8 +87,8 @@ class News:
         for queue in self._pages:
             _put(queue, None)
 
-    async def _open(self, queue: asyncio.Queue[bytes | None]) -> None:
-        self._pages.add(queue)
+    async def _open(self, queue: asyncio.Queue[bytes | None], secret: str) -> None:
+        self._pages[queue] = secret
         if self._work is None or self._work.done():
             async with self._database.connection() as connection:
                 begin = await feed.latest(connection)
@@ -100,6 +104,7 @@ class News:
         async with asyncio.TaskGroup() as group:
             group.create_task(self._tell(begin))
             group.create_task(self._beat())
+            group.create_task(self._look_after())
 
     async def _tell(self, begin: Cursor) -> None:
         """Whatever comes; what comes while pages may not be told again yet is read when they may, all of it at once."""
@@ -122,9 +127,21 @@ class News:
         """The same bytes for every page, some pages at a time; one that does not take them is let go."""
         for number, queue in enumerate(list(self._pages), start=1):
             if not _put(queue, message):
-                self._pages.discard(queue)
+                self._pages.pop(queue, None)
             if number % _AT_ONCE == 0:
                 await asyncio.sleep(0)
+
+    async def _look_after(self) -> None:
+        """End the streams of those who signed out, or were signed out, in this process or another."""
+        while True:
+            await asyncio.sleep(LOOKED_AFTER_EVERY)
+            try:
+                async with self._database.connection() as connection:
+                    good = await sign_ins.still_good(connection, set(self._pages.values()))
+            except AWAY:  # then nothing is told either, and it is asked again
+                continue
+            for queue in [queue for queue, secret in self._pages.items() if secret not in good]:
+                _end(queue)
 
     async def _since(self, after: Cursor) -> Batch | None:
         """All that a page missed, as one batch; of one that missed very much, only that it did."""
@@ -141,9 +158,14 @@ class News:
 def _put(queue: asyncio.Queue[bytes | None], message: bytes | None) -> bool:
     """Leave a message for a page; when it has not taken its earlier ones, it gets the end instead."""
     if queue.full():
-        while not queue.empty():
-            queue.get_nowait()
-        queue.put_nowait(None)
+        _end(queue)
         return False
     queue.put_nowait(message)
     return True
+
+
+def _end(queue: asyncio.Queue[bytes | None]) -> None:
+    """Let a page go; what it has not taken by then it is not told."""
+    while not queue.empty():
+        queue.get_nowait()
+    queue.put_nowait(None)

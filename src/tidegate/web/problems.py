@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from http import HTTPStatus
 
+import asyncpg
 import structlog
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, Response
 from starlette.exceptions import HTTPException
 
-from tidegate.errors import BadInput, TidegateError
+from tidegate.errors import BadInput, NotNow, TidegateError, Unstorable
 from tidegate.store.database import AWAY
 from tidegate.web.rendering import is_htmx, page
 
@@ -22,6 +23,8 @@ def explain(app: FastAPI) -> None:
     app.add_exception_handler(HTTPException, _refuse)
     app.add_exception_handler(RequestValidationError, _refuse_input)
     app.add_exception_handler(BadInput, _refuse_bad_input)
+    app.add_exception_handler(asyncpg.CharacterNotInRepertoireError, _refuse_unstorable)
+    app.add_exception_handler(NotNow, _refuse_for_now)
     app.add_exception_handler(TidegateError, _refuse_for_now)
     for away in AWAY:
         app.add_exception_handler(away, _refuse_while_away)
@@ -67,6 +70,10 @@ async def _refuse_input(request: Request, found: Exception) -> Response:
 
 async def _refuse_bad_input(request: Request, found: Exception) -> Response:
     return refusal(request, HTTPStatus.BAD_REQUEST, str(found))
+
+
+async def _refuse_unstorable(request: Request, _found: Exception) -> Response:
+    return refusal(request, HTTPStatus.BAD_REQUEST, str(Unstorable()))
 
 
 async def _refuse_for_now(request: Request, found: Exception) -> Response:

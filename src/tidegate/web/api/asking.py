@@ -6,10 +6,15 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Annotated, Any
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from fastapi import Path
 from fastapi.responses import JSONResponse, Response
 from pydantic import Field
+
+from tidegate.errors import BadInput
+from tidegate.reminders.written import Words
+from tidegate.rules.querying import Here
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -17,21 +22,38 @@ if TYPE_CHECKING:
 BIGGEST = 2**63 - 1
 """The largest number that the database holds."""
 
-_PRINTABLE = r"^[^\x00]*$"  # PostgreSQL's text holds every character but the one that ends strings elsewhere
-
-Text = Annotated[str, Field(pattern=_PRINTABLE, max_length=1_000)]
+Text = Annotated[Words, Field(max_length=1_000)]
 Number = Annotated[int, Field(ge=1, le=BIGGEST)]
 Limit = Annotated[int, Field(ge=1, le=500, description="The first so many.")]
 
 ChannelNamed = Annotated[
-    str,
-    Path(pattern=_PRINTABLE, description="The channel's number or its title; one with a slash goes by its number."),
+    Words,
+    Path(description="The channel's number or its title; one with a slash goes by its number."),
 ]
 ReminderNamed = Annotated[
-    str,
-    Path(pattern=_PRINTABLE, description="The reminder's name or number; a name with a slash goes by its number."),
+    Words,
+    Path(description="The reminder's name or number; a name with a slash goes by its number."),
 ]
-AccountNamed = Annotated[str, Path(pattern=_PRINTABLE, description="The account's name.")]
+ListNamed = Annotated[
+    Words,
+    Path(description="The list's name or number; a name with a slash goes by its number."),
+]
+AccountNamed = Annotated[Words, Path(description="The account's name.")]
+
+
+def zone_of(name: str) -> ZoneInfo:
+    """The time zone of that name, or a sentence."""
+    try:
+        return ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        raise BadInput(f'There is no time zone "{name}"; write for example zone=Europe/Berlin.') from None
+
+
+def days_of(zone: str) -> Here:
+    """What makes an instant of a day or an hour as people of that zone mean it."""
+    there = zone_of(zone)
+    return lambda moment: moment.replace(tzinfo=there)
+
 
 Answers = dict[int | str, dict[str, Any]]
 """What an address may answer beside what it is for, by status."""
@@ -42,9 +64,16 @@ _WHY = {
     HTTPStatus.FORBIDDEN: "The token is not for this.",
     HTTPStatus.NOT_FOUND: "There is no such thing, or not for this token.",
     HTTPStatus.CONFLICT: "Not in the state that things are in.",
+    HTTPStatus.REQUEST_ENTITY_TOO_LARGE: "The request is too long.",
     HTTPStatus.UNPROCESSABLE_ENTITY: "A parameter is missing, of the wrong kind, or out of bounds.",
 }
-_ALWAYS = (HTTPStatus.BAD_REQUEST, HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN, HTTPStatus.UNPROCESSABLE_ENTITY)
+_ALWAYS = (
+    HTTPStatus.BAD_REQUEST,
+    HTTPStatus.UNAUTHORIZED,
+    HTTPStatus.FORBIDDEN,
+    HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+    HTTPStatus.UNPROCESSABLE_ENTITY,
+)
 
 
 def refusals(*further: HTTPStatus) -> Answers:

@@ -19,7 +19,9 @@ from tidegate.web.api.operations import operations
 from tidegate.web.api.reading import reading
 from tidegate.web.api.reminders import reminders
 from tidegate.web.api.runs import runs
+from tidegate.web.api.target_lists import target_lists
 from tidegate.web.api.tokens import own_tokens
+from tidegate.web.api.uploads import uploads
 from tidegate.web.site import site_of
 
 _PROBLEM = {
@@ -36,7 +38,20 @@ _PROBLEM = {
 }
 
 api = APIRouter(prefix="/api")
-for part in (accounts, channels, commands, archives, messages, reading, reminders, runs, operations, own_tokens):
+for part in (
+    accounts,
+    channels,
+    commands,
+    archives,
+    messages,
+    reading,
+    reminders,
+    target_lists,
+    uploads,
+    runs,
+    operations,
+    own_tokens,
+):
     api.include_router(part)
 
 

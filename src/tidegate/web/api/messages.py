@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from http import HTTPStatus
 from typing import Annotated
 
@@ -18,8 +17,7 @@ from tidegate.store.channels import Kept
 from tidegate.store.chronicle import Chronicle
 from tidegate.store.database import Connection
 from tidegate.web.api.access import InDatabase, Reader, channel_for
-from tidegate.web.api.asking import BIGGEST, ChannelNamed, Limit, Number, Text, answer, refusals
-from tidegate.web.api.reading import zone_of
+from tidegate.web.api.asking import BIGGEST, ChannelNamed, Limit, Number, Text, answer, days_of, refusals
 
 messages = APIRouter(prefix="/channels/{channel}/messages", tags=["messages"])
 
@@ -50,18 +48,13 @@ async def _stretch(connection: Connection, kept: Kept, asked: MessagesAsked) -> 
     if sum(one is not None for one in (asked.before, asked.since, asked.at)) > 1:
         raise BadInput("Ask for messages before a number, since a number, or at a date, and not for two of these.")
     if asked.at is not None:
-        at = _instant(asked.at, asked.zone)
+        at = read_instant("at", asked.at, days_of(asked.zone))
         return await chronicle.since(
             connection, kept, await chronicle.first_at(connection, kept.key, at), most=asked.limit
         )
     if asked.since is not None:
         return await chronicle.since(connection, kept, asked.since, most=asked.limit)
     return await chronicle.before(connection, kept, asked.before, most=asked.limit)
-
-
-def _instant(written: str, zone: str) -> datetime:
-    there = zone_of(zone)
-    return read_instant("at", written, lambda moment: moment.replace(tzinfo=there))
 
 
 @messages.get("/{message}", response_model=MessageShown, responses=refusals(HTTPStatus.NOT_FOUND))

@@ -6,20 +6,18 @@ from dataclasses import dataclass
 from enum import StrEnum
 from http import HTTPStatus
 from typing import Annotated
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from fastapi import APIRouter, Query
 from fastapi.responses import JSONResponse, PlainTextResponse, Response
 from pydantic import BaseModel, Field
 
-from tidegate.errors import BadInput
 from tidegate.port import MessageId
 from tidegate.rules.querying import read_query
 from tidegate.shapes.instants import Instant
 from tidegate.store.context import MOST, Bounds, read
 from tidegate.store.search import Order, search
 from tidegate.web.api.access import InDatabase, Reader, channel_for
-from tidegate.web.api.asking import BIGGEST, Answers, ChannelNamed, Number, Text, refusals
+from tidegate.web.api.asking import BIGGEST, Answers, ChannelNamed, Number, Text, days_of, refusals, zone_of
 
 reading = APIRouter(tags=["messages"])
 
@@ -117,8 +115,7 @@ class ContextDocument:
 @reading.get("/search", response_model=Finds, responses=refusals(HTTPStatus.NOT_FOUND))
 async def find(database: InDatabase, reader: Reader, asked: Annotated[SearchAsked, Query()]) -> Response:
     """What ``tidegate search --json`` prints, of the channels that the token may read."""
-    zone = zone_of(asked.zone)
-    query = read_query(asked.q, lambda moment: moment.replace(tzinfo=zone))
+    query = read_query(asked.q, days_of(asked.zone))
     async with database.connection() as connection:
         keys = reader.channels
         if query.channel is not None:
@@ -146,11 +143,3 @@ async def context(
     if asked.format is Shape.TEXT:
         return PlainTextResponse("".join(f"{line}\n" for line in found.lines))
     return JSONResponse(found.as_json())
-
-
-def zone_of(name: str) -> ZoneInfo:
-    """The time zone of that name, or a sentence."""
-    try:
-        return ZoneInfo(name)
-    except (ZoneInfoNotFoundError, ValueError, OSError):
-        raise BadInput(f'There is no time zone "{name}"; write for example zone=Europe/Berlin.') from None

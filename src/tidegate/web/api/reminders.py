@@ -2,29 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import asdict
 from http import HTTPStatus
+from typing import Annotated
 
 from fastapi import APIRouter, HTTPException
 from fastapi.responses import JSONResponse, Response
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 from tidegate.errors import BadInput
 from tidegate.reminders import controls, saving
-from tidegate.reminders.reminder import Reminder
-from tidegate.reminders.written import WrittenReminder, as_reminder
+from tidegate.reminders.written import Named, WrittenReminder, as_reminder
 from tidegate.shapes.reminders import (
     EstimateShown,
     ReminderRow,
-    TargetListRow,
     foreseen,
     reminder_row,
-    target_list_row,
 )
 from tidegate.shapes.runs import RunRow, run_rows
 from tidegate.store import reminders as kept_reminders
-from tidegate.store import runs, targets
+from tidegate.store import runs
 from tidegate.store.database import Connection, Database
 from tidegate.store.reminders import KeptReminder
 from tidegate.web.api.access import AsSet, InDatabase, ReaderOfAll, Steerer
@@ -33,17 +30,20 @@ from tidegate.web.api.asking import ReminderNamed, Text, answer, answer_all, ref
 reminders = APIRouter(tags=["reminders"])
 
 
+class ReminderWanted(WrittenReminder):
+    """A reminder as it is written. *files* are those of its parts that were sent ahead: each name with its hash."""
+
+    files: dict[Named, Annotated[str, Field(pattern="^[0-9a-f]{64}$")]] = Field(default_factory=dict)
+
+    @property
+    def sent_ahead(self) -> dict[str, bytes]:
+        return {name: bytes.fromhex(sha256) for name, sha256 in self.files.items()}
+
+
 class TestWanted(BaseModel):
     """The group to try a reminder on: its title or number."""
 
     target: Text
-
-
-@reminders.get("/target-lists", response_model=list[TargetListRow], responses=refusals())
-async def target_lists(database: InDatabase, _: ReaderOfAll) -> Response:
-    """Every saved list of groups: what ``tidegate reminder targets --json`` prints."""
-    async with database.connection() as connection:
-        return answer_all([target_list_row(one) for one in await targets.lists(connection)])
 
 
 @reminders.get("/reminders", response_model=list[ReminderRow], responses=refusals())
@@ -62,25 +62,23 @@ async def shown(database: InDatabase, _: ReaderOfAll, reminder: ReminderNamed) -
 
 
 @reminders.post("/reminders", response_model=ReminderRow, status_code=HTTPStatus.CREATED, responses=refusals())
-async def add(database: InDatabase, _: Steerer, written: WrittenReminder) -> Response:
+async def add(database: InDatabase, _: Steerer, written: ReminderWanted) -> Response:
     """Keep a new reminder."""
     reminder = as_reminder(written)
-    _require_files(reminder, kept={})
     async with database.transaction() as connection:
-        number = await saving.add(connection, reminder, {})
+        number = await saving.add(connection, reminder, {}, sent_ahead=written.sent_ahead)
         row = reminder_row(await kept_reminders.find(connection, str(number)))
     where = {"Location": f"/api/reminders/{number}"}
     return JSONResponse(asdict(row), status_code=HTTPStatus.CREATED, headers=where)
 
 
 @reminders.put("/reminders/{reminder}", response_model=ReminderRow, responses=refusals(HTTPStatus.NOT_FOUND))
-async def change(database: InDatabase, _: Steerer, reminder: ReminderNamed, written: WrittenReminder) -> Response:
+async def change(database: InDatabase, _: Steerer, reminder: ReminderNamed, written: ReminderWanted) -> Response:
     """Change a reminder to what is written now; it keeps its files, and open runs stay as they were frozen."""
     new = as_reminder(written)
     async with database.transaction() as connection:
         kept = await _found(connection, reminder, lock=True)
-        _require_files(new, kept=kept.files)
-        number = await saving.change(connection, kept, new, {})
+        number = await saving.change(connection, kept, new, {}, sent_ahead=written.sent_ahead)
         row = reminder_row(await kept_reminders.find(connection, str(number)))
     return answer(row)
 
@@ -111,7 +109,7 @@ async def estimate(database: InDatabase, _: ReaderOfAll, loaded: AsSet, reminder
     "/reminders/{reminder}/fire",
     response_model=RunRow,
     status_code=HTTPStatus.ACCEPTED,
-    responses=refusals(HTTPStatus.NOT_FOUND),
+    responses=refusals(HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT),
 )
 async def fire(database: InDatabase, _: Steerer, reminder: ReminderNamed) -> Response:
     """Fire a reminder now: its run is frozen, and whoever serves the account delivers it."""
@@ -122,7 +120,7 @@ async def fire(database: InDatabase, _: Steerer, reminder: ReminderNamed) -> Res
     "/reminders/{reminder}/test",
     response_model=RunRow,
     status_code=HTTPStatus.ACCEPTED,
-    responses=refusals(HTTPStatus.NOT_FOUND),
+    responses=refusals(HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT),
 )
 async def test(database: InDatabase, _: Steerer, reminder: ReminderNamed, wanted: TestWanted) -> Response:
     """Send a reminder to one of its groups now, whatever the hour."""
@@ -137,16 +135,6 @@ async def _fired(database: Database, reminder: str, test_on: str | None = None) 
         [row] = await run_rows(connection, [await runs.find(connection, number)])
     where = {"Location": f"/api/runs/{number}"}
     return JSONResponse(asdict(row), status_code=HTTPStatus.ACCEPTED, headers=where)
-
-
-def _require_files(reminder: Reminder, *, kept: Mapping[str, bytes]) -> None:
-    """A document carries no files: a part may name those that the reminder has already."""
-    for part in reminder.parts:
-        if part.media is not None and part.media not in kept:
-            raise BadInput(
-                f'The file "{part.media}" is not kept with this reminder. Add it on the reminders page, '
-                "or with: tidegate reminder add"
-            )
 
 
 async def _found(connection: Connection, name: str, *, lock: bool = False) -> KeptReminder:

@@ -11,6 +11,7 @@ from fastapi.responses import JSONResponse, Response
 from pydantic import BaseModel, Field
 
 from tidegate.errors import BadInput
+from tidegate.reminders.written import Words
 from tidegate.shapes.instants import Instant
 from tidegate.store import tokens
 from tidegate.store.tokens import TokenScope
@@ -74,7 +75,7 @@ async def made(database: InDatabase, admin: Admin, wanted: TokenWanted) -> Respo
 @own_tokens.delete(
     "/{name}", status_code=HTTPStatus.NO_CONTENT, response_class=Response, responses=refusals(HTTPStatus.NOT_FOUND)
 )
-async def revoked(database: InDatabase, _: Admin, name: Annotated[str, Path(pattern=r"^[^\x00]*$")]) -> Response:
+async def revoked(database: InDatabase, _: Admin, name: Annotated[Words, Path()]) -> Response:
     """Revoke a token: it opens nothing from now on."""
     try:
         async with database.transaction() as connection:

@@ -14,6 +14,7 @@ from tidegate.web.pages import (
     overview,
     reminders,
     settings,
+    target_lists,
     uploads,
 )
 
@@ -24,6 +25,7 @@ for one in (
     channel,
     archives,
     messages,
+    target_lists,
     reminders,
     activity,
     accounts,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import UTC
 from typing import Annotated, Any
 from urllib.parse import urlencode
 
@@ -20,7 +19,7 @@ from tidegate.store.chronicle import Chronicle
 from tidegate.store.database import Connection
 from tidegate.store.search import Found, Order, Results, search
 from tidegate.web.api.access import InDatabase
-from tidegate.web.api.asking import BIGGEST, Number, Text
+from tidegate.web.api.asking import BIGGEST, Number, Text, days_of
 from tidegate.web.pages.channel import kept_channel
 from tidegate.web.rendering import page
 from tidegate.words import Platform
@@ -32,10 +31,11 @@ pages = APIRouter()
 
 
 class SearchAsked(BaseModel):
-    """What is looked for, and what comes first."""
+    """What is looked for, what comes first, and in which zone days begin; without script in UTC."""
 
     q: Text = ""
     by: Order = Order.NEWEST
+    zone: Text = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ async def find(request: Request, database: InDatabase, asked: Annotated[SearchAs
 
 
 async def _search(connection: Connection, asked: SearchAsked) -> Results:
-    query = read_query(asked.q, lambda moment: moment.replace(tzinfo=UTC))
+    query = read_query(asked.q, days_of(asked.zone or "UTC"))
     keys = None if query.channel is None else [(await channels.find(connection, query.channel)).key]
     return await search(connection, query, channels=keys, order=asked.by, most=_FINDS)
 
@@ -87,11 +87,12 @@ async def _views(connection: Connection, results: Results) -> list[FindView]:
 
 
 class ReadAsked(BaseModel):
-    """Which stretch of a channel: the newest, before or since a message, or from a day on."""
+    """Which stretch of a channel: the newest, before or since a message, or from a day of a zone on."""
 
     before: Number | None = None
     since: Number | None = None
     at: Text = ""
+    zone: Text = ""
 
     @staticmethod
     def address(key: int, **asked: Any) -> str:
@@ -118,7 +119,7 @@ async def read(
 
 async def _stretch(connection: Connection, kept: Kept, asked: ReadAsked) -> Chronicle:
     if asked.at.strip():
-        at = read_instant("at", asked.at.strip(), lambda moment: moment.replace(tzinfo=UTC))
+        at = read_instant("at", asked.at.strip(), days_of(asked.zone or "UTC"))
         first = await chronicle.first_at(connection, kept.key, at)
         return await chronicle.since(connection, kept, first, most=_MESSAGES)
     if asked.since is not None:

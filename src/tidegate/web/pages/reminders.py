@@ -12,11 +12,10 @@ from tidegate.app import allowance_of
 from tidegate.errors import BadInput
 from tidegate.reminders import controls, saving
 from tidegate.reminders.estimating import Foreseen, foresee
-from tidegate.reminders.files import ReadFile
 from tidegate.reminders.plan import make_plan
 from tidegate.reminders.written import checked
 from tidegate.settings import Settings
-from tidegate.store import accounts, media, reminders, targets
+from tidegate.store import accounts, reminders, target_lists, targets
 from tidegate.store.database import Connection, Database
 from tidegate.store.group_list import choices
 from tidegate.web.api.access import AsSet, InDatabase
@@ -79,7 +78,7 @@ async def _show_form(request: Request, database: Database, form: ReminderForm, t
         names = [one.account.name for one in await accounts.listing(connection)]
         account = form.account or (names[0] if names else "")
         found = await choices(connection, account, _GROUPS)
-        lists = await targets.lists(connection)
+        lists = await target_lists.listing(connection)
     known = {one.name for one in found}
     others = [*(one for one in form.group if one not in known), *form.others.splitlines()]
     return page(
@@ -130,22 +129,10 @@ async def save(request: Request, database: InDatabase, form: Filled) -> Response
 
 async def _keep(connection: Connection, form: ReminderForm) -> ReminderId:
     reminder = checked(form.document())
-    files = await _files(connection, form)
     if not form.reminder:
-        return await saving.add(connection, reminder, files)
+        return await saving.add(connection, reminder, {}, sent_ahead=form.files)
     kept = await reminders.find(connection, form.reminder, lock=True)
-    return await saving.change(connection, kept, reminder, files)
-
-
-async def _files(connection: Connection, form: ReminderForm) -> dict[str, ReadFile]:
-    """The files that were uploaded before, by what their content is known by."""
-    known = await media.known(connection, form.files.values())
-    found = {}
-    for name, sha256 in form.files.items():
-        if sha256 not in known:
-            raise BadInput(f'The file "{name}" is no longer here. Choose it again.')
-        found[name] = ReadFile(sha256, await media.whole(connection, sha256), known[sha256].mime)
-    return found
+    return await saving.change(connection, kept, reminder, {}, sent_ahead=form.files)
 
 
 # What is done with them

@@ -1,56 +1,18 @@
-"""Files for reminders, taken one at a time and checked by size and type before anything is kept."""
+"""Files for reminders, sent ahead of the form one at a time."""
 
 from __future__ import annotations
 
-import asyncio
-from http import HTTPStatus
-from pathlib import PurePath
+from fastapi import APIRouter, Request
+from fastapi.responses import Response
 
-from fastapi import APIRouter, HTTPException, Request
-from fastapi.responses import JSONResponse, Response
-
-from tidegate.errors import BadInput
-from tidegate.port.media import MediaKind
-from tidegate.reminders.files import LARGEST, as_read
-from tidegate.reminders.written import kind_of
-from tidegate.rules.previewing import picture_type
-from tidegate.store import media
 from tidegate.web.api.access import InDatabase
-
-_VIDEO_MARKS = ((4, b"ftyp"), (0, b"\x1aE\xdf\xa3"))  # mp4 and its kin; webm
+from tidegate.web.api.asking import answer
+from tidegate.web.taking_files import take_file
 
 pages = APIRouter()
 
 
 @pages.put("/uploads/{name}")
 async def upload(request: Request, database: InDatabase, name: str) -> Response:
-    """Keep a file; one that no reminder names within a day is removed again."""
-    if PurePath(name).name != name or not name.isprintable() or len(name) > 200:
-        raise BadInput("The file needs a plain name of at most 200 characters.")
-    content = await _body(request)
-    file = await asyncio.to_thread(as_read, name, content)
-    kind = kind_of(name)
-    _require_type(name, kind, content)
-    async with database.transaction() as connection:
-        await media.keep(connection, file.sha256, file.content, file.mime)
-    return JSONResponse({"name": name, "sha256": file.sha256.hex(), "size": len(content), "kind": kind.value})
-
-
-async def _body(request: Request) -> bytes:
-    pieces, heard = [], 0
-    async for piece in request.stream():
-        heard += len(piece)
-        if heard > LARGEST:
-            raise HTTPException(
-                HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"A file may have {LARGEST // 1_000_000} MB; this one is larger."
-            )
-        pieces.append(piece)
-    return b"".join(pieces)
-
-
-def _require_type(name: str, kind: MediaKind, content: bytes) -> None:
-    """A file that is called a picture or a video must begin as one: platforms refuse it otherwise, group by group."""
-    if kind is MediaKind.PICTURE and picture_type(content) is None:
-        raise BadInput(f'"{name}" is called a picture and is none.')
-    if kind is MediaKind.VIDEO and not any(content[at:].startswith(mark) for at, mark in _VIDEO_MARKS):
-        raise BadInput(f'"{name}" is called a video and is none.')
+    """Keep a file for the form to name."""
+    return answer(await take_file(request, database, name))

@@ -11,7 +11,7 @@ function showTimes(root) {
     const moment = new Date(time.dateTime);
     if (Number.isNaN(moment.getTime())) continue;
     time.textContent = shown.format(moment);
-    time.title = exact.format(moment);
+    time.title = `${exact.format(moment)} · ${time.dateTime.replace("T", " ").replace("+00:00", "")} UTC`;
   }
 }
 
@@ -234,6 +234,6 @@ document.addEventListener("click", (event) => {
   if (button.matches("[data-drop-file]")) setFile(message, "", "");
   if (button.matches("[data-drop-message]")) message.remove();
 });
-for (const input of document.querySelectorAll("input[data-own-zone]")) {
-  input.value ||= Intl.DateTimeFormat().resolvedOptions().timeZone;
-}
+const ownZone = Intl.DateTimeFormat().resolvedOptions().timeZone;
+for (const input of document.querySelectorAll("input[data-own-zone]")) input.value ||= ownZone;
+for (const word of document.querySelectorAll("span[data-own-zone]")) word.textContent = ownZone;
