@@ -1,4 +1,4 @@
-"""Saved lists in a real browser: with the keyboard alone, on a desk and a phone, and beside a reminder being written."""
+"""Saved lists in a real browser: with the keyboard alone, on a desk and a phone, and beside the form of a reminder."""
 
 from __future__ import annotations
 

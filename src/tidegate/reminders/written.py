@@ -11,7 +11,7 @@ from string import Formatter
 from typing import Annotated, Any
 
 import tomli_w
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from tidegate.errors import BadInput, Unstorable
 from tidegate.port.media import MediaKind
@@ -39,18 +39,20 @@ _PICTURES = {".jpg", ".jpeg", ".png", ".webp"}
 _VIDEOS = {".mp4", ".mov", ".m4v", ".webm"}
 
 
-def _storable(text: str) -> str:
-    if any(one == "\x00" or "\ud800" <= one <= "\udfff" for one in text):
+def _storable(given: Any) -> Any:
+    if isinstance(given, str) and any(one == "\x00" or "\ud800" <= one <= "\udfff" for one in given):
         raise Unstorable
-    return text
+    return given
 
 
-Words = Annotated[str, Field(json_schema_extra={"pattern": r"^[^\x00]*$"}), AfterValidator(_storable)]
-"""What PostgreSQL's text holds: every character but one."""
+STORABLE = BeforeValidator(_storable)
+"""Looks first whether PostgreSQL's text can hold what is given; so every such text is refused in the same words."""
 
-Named = Annotated[Words, Field(min_length=1, max_length=200)]
+_NO_NUL = {"pattern": r"^[^\x00]*$"}
+Words = Annotated[str, Field(json_schema_extra=_NO_NUL), STORABLE]
+Named = Annotated[str, Field(min_length=1, max_length=200, json_schema_extra=_NO_NUL), STORABLE]
 _SHOWN = r"^[^\x00-\x20\x7f]([^\x00-\x1f\x7f]*[^\x00-\x20\x7f])?$"  # on one line of a terminal
-Name = Annotated[Words, Field(min_length=1, max_length=200, pattern=_SHOWN)]
+Name = Annotated[str, Field(min_length=1, max_length=200, pattern=_SHOWN), STORABLE]
 Hour = Annotated[int, Field(strict=True, ge=0, le=24)]
 
 

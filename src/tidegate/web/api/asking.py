@@ -13,7 +13,7 @@ from fastapi.responses import JSONResponse, Response
 from pydantic import Field
 
 from tidegate.errors import BadInput
-from tidegate.reminders.written import Words
+from tidegate.reminders.written import STORABLE, Words
 from tidegate.rules.querying import Here
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 BIGGEST = 2**63 - 1
 """The largest number that the database holds."""
 
-Text = Annotated[Words, Field(max_length=1_000)]
+Text = Annotated[str, Field(max_length=1_000, json_schema_extra={"pattern": r"^[^\x00]*$"}), STORABLE]
 Number = Annotated[int, Field(ge=1, le=BIGGEST)]
 Limit = Annotated[int, Field(ge=1, le=500, description="The first so many.")]
 
