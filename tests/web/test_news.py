@@ -128,7 +128,7 @@ async def test_many_pages_share_one_reader_and_many_events_become_few_messages(d
 async def test_the_end_of_much_is_told_at_once(database: Database) -> None:
     """As many events as are read at a time, and none after them: pages hear of them without waiting for the next."""
     news = News(database)
-    async with aclosing(news.stream(None)) as stream:
+    async with aclosing(news.stream(await signed_in(database))) as stream:
         await anext(stream)
         async with database.transaction() as connection:
             for number in range(feed.PAGE):

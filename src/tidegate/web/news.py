@@ -135,13 +135,15 @@ class News:
         """End the streams of those who signed out, or were signed out, in this process or another."""
         while True:
             await asyncio.sleep(LOOKED_AFTER_EVERY)
+            listening = dict(self._pages)
             try:
                 async with self._database.connection() as connection:
-                    good = await sign_ins.still_good(connection, set(self._pages.values()))
+                    good = await sign_ins.still_good(connection, set(listening.values()))
             except AWAY:  # then nothing is told either, and it is asked again
                 continue
-            for queue in [queue for queue, secret in self._pages.items() if secret not in good]:
-                _end(queue)
+            for queue, secret in listening.items():
+                if secret not in good:
+                    _end(queue)
 
     async def _since(self, after: Cursor) -> Batch | None:
         """All that a page missed, as one batch; of one that missed very much, only that it did."""
