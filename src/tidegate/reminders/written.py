@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import tomli_w
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
-from tidegate.errors import BadInput, Unstorable
+from tidegate.errors import BadInput
 from tidegate.port.media import MediaKind
 from tidegate.reminders.reminder import (
     PLACEHOLDERS,
@@ -25,6 +25,7 @@ from tidegate.reminders.reminder import (
     WhenClosed,
     WhenOverlapping,
 )
+from tidegate.reminders.texts import Name, Named, Words
 from tidegate.rules.delivering import WhenUnknown
 from tidegate.rules.scheduling import USUAL_TIME, Cron, Every, Once, Schedule, repeat
 from tidegate.rules.window import Window, zone_named
@@ -38,21 +39,6 @@ _YEARS = range(1970, 9999)
 _PICTURES = {".jpg", ".jpeg", ".png", ".webp"}
 _VIDEOS = {".mp4", ".mov", ".m4v", ".webm"}
 
-
-def _storable(given: Any) -> Any:
-    if isinstance(given, str) and any(one == "\x00" or "\ud800" <= one <= "\udfff" for one in given):
-        raise Unstorable
-    return given
-
-
-STORABLE = BeforeValidator(_storable)
-"""Looks first whether PostgreSQL's text can hold what is given; so every such text is refused in the same words."""
-
-_NO_NUL = {"pattern": r"^[^\x00]*$"}
-Words = Annotated[str, Field(json_schema_extra=_NO_NUL), STORABLE]
-Named = Annotated[str, Field(min_length=1, max_length=200, json_schema_extra=_NO_NUL), STORABLE]
-_SHOWN = r"^[^\x00-\x20\x7f]([^\x00-\x1f\x7f]*[^\x00-\x20\x7f])?$"  # on one line of a terminal
-Name = Annotated[str, Field(min_length=1, max_length=200, pattern=_SHOWN), STORABLE]
 Hour = Annotated[int, Field(strict=True, ge=0, le=24)]
 
 

@@ -13,7 +13,7 @@ from fastapi.responses import JSONResponse, Response
 from pydantic import Field
 
 from tidegate.errors import BadInput
-from tidegate.reminders.written import STORABLE, Words
+from tidegate.reminders.texts import STORABLE, Words
 from tidegate.rules.querying import Here
 
 if TYPE_CHECKING:

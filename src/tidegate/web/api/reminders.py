@@ -12,7 +12,8 @@ from pydantic import BaseModel, Field
 
 from tidegate.errors import BadInput
 from tidegate.reminders import controls, saving
-from tidegate.reminders.written import Named, WrittenReminder, as_reminder
+from tidegate.reminders.texts import Named
+from tidegate.reminders.written import WrittenReminder, as_reminder
 from tidegate.shapes.reminders import (
     EstimateShown,
     ReminderRow,

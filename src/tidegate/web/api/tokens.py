@@ -11,7 +11,7 @@ from fastapi.responses import JSONResponse, Response
 from pydantic import BaseModel, Field
 
 from tidegate.errors import BadInput
-from tidegate.reminders.written import Words
+from tidegate.reminders.texts import Words
 from tidegate.shapes.instants import Instant
 from tidegate.store import tokens
 from tidegate.store.tokens import TokenScope
