@@ -13,11 +13,14 @@ from tidegate.rules.querying import Query
 from tidegate.rules.retrying import Failure, FailureReason, ask_by_hand
 from tidegate.store import archives, feed
 from tidegate.store.database import Connection
+from tidegate.store.search import planned_anew
 from tidegate.store.workers import SERVED
 
 # What nobody works on any more is not shown as being worked on: its next owner puts it back (S-60).
+_STATE = f"CASE WHEN a.state = 'working' AND (c.reader IN ({SERVED})) IS NOT TRUE THEN 'waiting' ELSE a.state END"
+
 _LISTED = f"""
-    SELECT a.id, a.name, c.number AS channel, c.title, a.topic, a.kind, shown.state, a.flags, a.lost, a.found_at,
+    SELECT a.id, a.name, c.number AS channel, c.title, a.topic, a.kind, {_STATE} AS state, a.flags, a.lost, a.found_at,
         a.indexed_at, a.filed_at, a.content, a.duplicate_of, f.reason, coalesce(f.attempts, 0) AS attempts,
         CASE WHEN a.state = 'failed' THEN f.next_try_at END AS next_try_at, f.detail,
         (SELECT count(*) FROM archive_contents i WHERE i.archive = a.id) AS contents, p.parts, p.size, p.message
@@ -28,11 +31,9 @@ _LISTED = f"""
         SELECT count(*) AS parts, coalesce(sum(size), 0)::bigint AS size, min(message) AS message
         FROM archive_parts WHERE archive = a.id AND NOT spare
     ) AS p
-    CROSS JOIN LATERAL (
-        SELECT CASE WHEN a.state = 'working' AND (c.reader IN ({SERVED})) IS NOT TRUE THEN 'waiting' ELSE a.state END
-            AS state
-    ) AS shown
 """
+
+_END = 2**63 - 1
 
 State = Literal["collecting", "waiting", "working", "filed", "failed", "given_up", "incomplete", "gone"]
 STATES: tuple[State, ...] = get_args(State)
@@ -57,20 +58,75 @@ class Sought:
         return Query(words=tuple(self.text.split())).text_query
 
 
+_NEWEST = 2_000
+"""So many archives are looked at one by one before an index is asked: what is common is among them."""
+
+_NAMED = "strpos(lower(a.name), lower($7)) > 0"
+_PIECED = f"pieces_of(a.name) @> pieces_of($7) AND {_NAMED}"
+_PIECE = 3  # characters
+_INSIDE = """a.id IN (
+    SELECT archive FROM archive_contents WHERE archive >= $4 AND archive < $5 AND words @@ ${}::text::tsquery
+)"""
+
+
 async def listing(connection: Connection, sought: Sought, *, most: int) -> list[dict[str, Any]]:
     """The newest archives of those sought."""
-    rows = await connection.fetch(
-        f"""{_LISTED}
-        WHERE (cardinality($1::text[]) = 0 OR shown.state = ANY($1)) AND ($2::bigint[] IS NULL OR a.channel = ANY($2))
-          AND a.id < coalesce($3, 9223372036854775807)
-          AND ($4 = '' OR strpos(lower(a.name), lower($4)) > 0
-               OR a.id IN (SELECT archive FROM archive_contents WHERE $5 <> '' AND words @@ $5::text::tsquery))
-        ORDER BY a.id DESC LIMIT $6
-        """,
-        list(sought.states), None if sought.channels is None else list(sought.channels), sought.before,
-        sought.text.strip(), sought.words, most,
-    )  # fmt: skip
+    end = sought.before or _END
+    async with planned_anew(connection):
+        if sought.text.strip():
+            found = await _matching(connection, sought, end, most)
+        else:
+            found = await _newest(connection, sought, (0, end), most)
+    rows = await connection.fetch(f"{_LISTED} WHERE a.id = ANY($1) ORDER BY a.id DESC", found)
     return await _with_missing(connection, [dict(row) for row in rows])
+
+
+async def _matching(connection: Connection, sought: Sought, end: int, most: int) -> list[int]:
+    """Archives by a text: first among the newest, as they are; when that is not enough, among all, by the indexes.
+
+    Of what is common the indexes would bring very much, to be sorted for a page of it.
+    """
+    low: int = await connection.fetchval(
+        "SELECT coalesce((SELECT id FROM archives WHERE id < $1 ORDER BY id DESC OFFSET $2 LIMIT 1), 0)", end, _NEWEST
+    )
+    text, words = sought.text.strip(), sought.words
+    found = await _newest(connection, sought, (low, end), most, f"({_NAMED} OR {_INSIDE.format(8)})", text, words)
+    left = most - len(found)
+    if not low or not left:
+        return found
+    by_name = _PIECED if len(text) >= _PIECE else _NAMED
+    named = await _newest(connection, sought, (0, low), left, by_name, text, in_order=False)
+    holding = await _newest(connection, sought, (0, low), left, _INSIDE.format(7), words, in_order=False)
+    return found + sorted({*named, *holding}, reverse=True)[:left]
+
+
+async def _newest(
+    connection: Connection,
+    sought: Sought,
+    between: tuple[int, int],
+    most: int,
+    matching: str = "true",
+    *values: str,
+    in_order: bool = True,
+) -> list[int]:
+    """The newest archives of a stretch that are *matching* as well, by their numbers.
+
+    Walked through *in order* until there are enough, or found by an index and then sorted.
+    """
+    stored = [*sought.states, *(["working"] if "waiting" in sought.states else [])]
+    rows = await connection.fetch(
+        f"""
+        SELECT a.id
+        FROM archives a JOIN channels c ON c.id = a.channel
+        WHERE (cardinality($1::text[]) = 0 OR (a.state = ANY($2::text[]) AND {_STATE} = ANY($1)))
+          AND ($3::bigint[] IS NULL OR a.channel = ANY($3)) AND a.id >= $4 AND a.id < $5
+          AND {matching}
+        ORDER BY a.id {"" if in_order else "+ 0"} DESC LIMIT $6
+        """,
+        list(sought.states), stored, None if sought.channels is None else list(sought.channels), *between, most,
+        *values,
+    )  # fmt: skip
+    return [row["id"] for row in rows]
 
 
 async def found_inside(connection: Connection, archives: Collection[int], sought: Sought) -> dict[int, list[str]]:

@@ -110,7 +110,7 @@ async def search(
     What an archive held is found although its message is gone, because the archive is kept.
     """
     asked = Asked(query, channels, order, most)
-    async with _planned_anew(connection):
+    async with planned_anew(connection):
         messages, weighed = await _messages(connection, asked)
         files = await _files(connection, asked)
     found = sorted([*messages, *files], key=lambda one: (one.rank, one.at, one.archive or 0, one.id), reverse=True)
@@ -118,7 +118,7 @@ async def search(
 
 
 @asynccontextmanager
-async def _planned_anew(connection: Connection) -> AsyncIterator[None]:
+async def planned_anew(connection: Connection) -> AsyncIterator[None]:
     """Plans that fit the very words asked for: a plan for any word suits neither rare nor common ones."""
     async with connection.transaction(readonly=True):
         await connection.execute(
