@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack
 from dataclasses import dataclass
 
 import pytest
@@ -12,18 +11,14 @@ from tidegate.app import House
 from tidegate.clock import SystemClock
 from tidegate.errors import BadInput
 from tidegate.joining import join, new_account, rejoin
-from tidegate.loopback.control import make_control
-from tidegate.loopback.discord import DiscordServer
+from tidegate.loopback.control import serving
 from tidegate.loopback.discord import World as DiscordWorld
-from tidegate.loopback.living import beside
-from tidegate.loopback.telegram import TelegramServer
+from tidegate.loopback.platforms import Platforms
 from tidegate.loopback.telegram import World as TelegramWorld
-from tidegate.loopback.whatsapp import WhatsAppServer
 from tidegate.loopback.whatsapp import World as WhatsAppWorld
 from tidegate.loopback.world import World
 from tidegate.settings import Settings
 from tidegate.store import accounts
-from tidegate.web import listen, serve_web
 from tidegate.words import AccountState, Platform, Standing
 
 PHONES = ("+1000001", "+1000002")
@@ -34,16 +29,14 @@ class Town:
     """Platforms on which there are two of everybody, and where they are."""
 
     house: House
-    telegram: TelegramServer
-    discord: DiscordServer
-    whatsapp: WhatsAppServer
+    platforms: Platforms
     control: str
 
     def signed_out(self, platform: Platform) -> int:
         """How many sessions were ended at their own wish."""
         if platform is Platform.TELEGRAM:
-            return self.telegram.world.record.by_method()["auth.logOut"]
-        return self.whatsapp.world.record.by_method()["Logout"]
+            return self.platforms.telegram.world.record.by_method()["auth.logOut"]
+        return self.platforms.whatsapp.world.record.by_method()["Logout"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +50,7 @@ class Somebody:
         return PHONES[self.which]
 
     async def code(self, sent_to: str, *, again: str) -> str:
-        account = self.town.telegram.world.account_by_phone(PHONES[self.which])
+        account = self.town.platforms.telegram.world.account_by_phone(PHONES[self.which])
         assert account is not None
         return account.code
 
@@ -65,14 +58,14 @@ class Somebody:
         raise AssertionError("nobody has one")
 
     async def token(self) -> str:
-        world = self.town.discord.world
+        world = self.town.platforms.discord.world
         return world.token(list(world.bots.values())[self.which])
 
     async def linked_by(self) -> str | None:
         return None
 
     async def show_qr(self, text: str) -> None:
-        server = self.town.whatsapp
+        server = self.town.platforms.whatsapp
         (pairing,) = [one for one in server.world.pairings if one.qr == text]
         server.scan(list(server.world.phones.values())[self.which], pairing)
 
@@ -83,24 +76,14 @@ class Somebody:
 @pytest.fixture
 async def town(world: World) -> AsyncIterator[Town]:
     clock = SystemClock()
-    telegram, discord, whatsapp = (
-        TelegramWorld(clock, seed=5),
-        DiscordWorld(clock, seed=5),
-        WhatsAppWorld(clock, seed=5),
-    )
-    for number, phone in enumerate(PHONES):
-        telegram.add_account(phone, ("Ada", "Bob")[number])
-        discord.add_bot(("Adabot", "Bobbot")[number])
-        whatsapp.add_phone(phone, ("Ada", "Bob")[number])
-    servers = TelegramServer(telegram, clock), DiscordServer(discord, clock), WhatsAppServer(whatsapp, clock)
-    async with AsyncExitStack() as stack:
-        for server in servers:
-            await server.start()
-            stack.push_async_callback(server.close)
-        listener = stack.enter_context(listen("127.0.0.1", 0))
-        await stack.enter_async_context(beside(serve_web(make_control(world.platform, world.at, *servers), listener)))
-        control = "http://{}:{}".format(*listener.getsockname()[:2])
-        yield Town(House(Settings(home=world.home), world.database), *servers, control)
+    telegram, discord, whatsapp = TelegramWorld(clock), DiscordWorld(clock), WhatsAppWorld(clock)
+    for phone, name in zip(PHONES, ("Ada", "Bob"), strict=True):
+        telegram.add_account(phone, name)
+        discord.add_bot(name)
+        whatsapp.add_phone(phone, name)
+    platforms = Platforms.of(((telegram, 0), (discord, 0), (whatsapp, 0)), clock)
+    async with serving(platforms, world.platform, world.at) as control:
+        yield Town(House(Settings(home=world.home), world.database), platforms, control)
 
 
 @pytest.mark.parametrize("platform", Platform)
