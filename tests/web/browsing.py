@@ -11,12 +11,14 @@ from urllib.parse import urlsplit
 
 import pytest
 from axe_playwright_python.async_playwright import Axe
-from playwright.async_api import BrowserContext, ConsoleMessage, Page, Request, async_playwright
+from playwright.async_api import BrowserContext, ConsoleMessage, Page, Request, async_playwright, expect
 
 from tests.programs import CHROMIUM, MISSING_CHROMIUM
 
 needs_browser = pytest.mark.skipif(not CHROMIUM.exists() and not os.environ.get("CI"), reason=MISSING_CHROMIUM)
 """Without the browser a developer is told; CI fails instead."""
+
+expect.set_options(timeout=60_000)  # it looks again and again, and what is late on a busy machine is not wrong
 
 
 @dataclass
@@ -44,6 +46,13 @@ class Watched:
         """Open a page and wait until it hears the news."""
         await self.page.goto(self.base + path)
         await self.page.wait_for_selector("#live.on")
+
+    async def too_wide(self) -> int:
+        """By how many pixels the page is wider than the screen."""
+        wider: int = await self.page.evaluate(
+            "Math.max(0, document.documentElement.scrollWidth - document.documentElement.clientWidth)"
+        )
+        return wider
 
     async def problems(self) -> list[str]:
         """What was wrong so far, and what axe-core finds serious on the page as it is."""

@@ -7,7 +7,7 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -18,6 +18,7 @@ from tidegate.cli import shell
 from tidegate.cli.web import address_of, greet
 
 if TYPE_CHECKING:
+    from tidegate.loopback.living import Life
     from tidegate.loopback.platforms import Platforms
     from tidegate.loopback.promises import Promise
     from tidegate.loopback.world import World
@@ -74,16 +75,17 @@ async def _demo() -> None:
         await stack.enter_async_context(beside(serve_web(make_app(database, loaded), listener)))
         world = await stack.enter_async_context(make_world(address, database, home))
         life = begin_life(House(loaded.settings, database), world, *WORKERS)
-        platforms = await stack.enter_async_context(life)
+        living = await stack.enter_async_context(life)
         pages = address_of(loaded.settings, *listener.getsockname()[:2])
-        _explain(address, pages)
+        _explain(address, pages, living)
         await greet(database, pages)
-        await _show(world, platforms, end)
+        await _show(world, living.platforms, end)
 
 
-def _explain(address: Address, pages: str) -> None:
+def _explain(address: Address, pages: str, life: Life) -> None:
     """What there is to try, and how."""
-    from tidegate.loopback.living import DISCORD, FOLLOWED, REMINDER, TELEGRAM, WHATSAPP
+    from tidegate.loopback.living import DISCORD, FAILED, FOLLOWED, REMINDER, TELEGRAM, WHATSAPP
+    from tidegate.loopback.newcomers import what_to_type
 
     program = sys.argv[0]
     followed = " and ".join(f'"{title}"' for title in FOLLOWED)
@@ -93,7 +95,10 @@ def _explain(address: Address, pages: str) -> None:
     shell.say(
         f'every few seconds. The WhatsApp account {WHATSAPP} delivers "{REMINDER}" to 80 groups, 40 messages a minute.'
     )
-    shell.say(f"The pages are on {pages}; the link at the end signs you in.")
+    shell.say(f"The archive {FAILED}.zip has failed, to be retried.")
+    shell.say(f"The pages are on {pages}; the link at the end signs you in. Accounts to add there:")
+    for sentence in what_to_type(life.platforms, life.control):
+        shell.say(f"  {sentence}")
     shell.say("From another terminal:")
     shell.say(f"  export DATABASE_URL='{address.url}'")
     for command, what in (
@@ -111,19 +116,33 @@ def _explain(address: Address, pages: str) -> None:
 
 async def _show(world: World, platforms: Platforms, end: asyncio.Event) -> None:
     """One line a second: who serves how many accounts, what the platforms counted, and how far the reminder is."""
-    while not end.is_set():
-        spread = await world.spread()
-        who = ", ".join(f"{name} (PID {world.workers[name].pid}) {count}" for name, count in sorted(spread.items()))
-        archives = await world.database.pool.fetchval("SELECT count(*) FROM archives WHERE state = 'filed'")
-        calls = {name: record.by_method().total() for name, record in platforms.records.items()}
-        told = f"calls: {', '.join(f'{name} {count}' for name, count in calls.items())}"
-        sent = f"{len(platforms.records['whatsapp'].sends)} sent"
-        print(f"{told}   {archives} archives filed   {sent}   accounts: {who or 'nobody yet'}", flush=True)
-        try:
-            async with asyncio.timeout(1):
-                await end.wait()
-        except TimeoutError:
-            continue
+    with _telling() as tell:
+        while not end.is_set():
+            spread = await world.spread()
+            who = ", ".join(f"{name} (PID {world.workers[name].pid}) {count}" for name, count in sorted(spread.items()))
+            archives = await world.database.pool.fetchval("SELECT count(*) FROM archives WHERE state = 'filed'")
+            calls = {name: record.by_method().total() for name, record in platforms.records.items()}
+            told = f"calls: {', '.join(f'{name} {count}' for name, count in calls.items())}"
+            sent = f"{len(platforms.records['whatsapp'].sends)} sent"
+            tell(f"{told}   {archives} archives filed   {sent}   accounts: {who or 'nobody yet'}")
+            try:
+                async with asyncio.timeout(1):
+                    await end.wait()
+            except TimeoutError:
+                continue
+
+
+@contextmanager
+def _telling() -> Iterator[Callable[[str], None]]:
+    """At a terminal each line takes the place of the last, so that what there is to try stays in sight."""
+    from rich.live import Live
+    from rich.text import Text
+
+    if not sys.stdout.isatty():
+        yield lambda line: print(line, flush=True)
+        return
+    with Live(auto_refresh=False) as live:
+        yield lambda line: live.update(Text(line), refresh=True)
 
 
 @asynccontextmanager

@@ -106,10 +106,18 @@ def _environment() -> Environment:
     return made
 
 
+_NONE = Markup('<span class="none">—</span>')
+
+
+def known(value: object) -> object:
+    """A value, or a dash where there is none; a phone leaves cells out that hold nothing else."""
+    return _NONE if value is None or value == "" else value
+
+
 def when(moment: datetime | str | None) -> Markup:
     """An instant that the page's script shows in the reader's own zone; without script it is UTC, and says so."""
     if moment is None:
-        return Markup("—")
+        return _NONE
     moment = (datetime.fromisoformat(moment) if isinstance(moment, str) else moment).astimezone(UTC)
     return Markup('<time datetime="{}">{}</time>').format(
         moment.isoformat(timespec="seconds"), f"{moment:%Y-%m-%d %H:%M} UTC"
@@ -147,6 +155,7 @@ def size(count: int) -> str:
 
 
 FILTERS: Mapping[str, Any] = {
+    "known": known,
     "when": when,
     "number": number,
     "brief": brief,

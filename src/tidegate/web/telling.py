@@ -26,8 +26,17 @@ def told(event: Event) -> str:
 
 
 def _cycle(data: Mapping[str, Any]) -> str:
-    found = [f"{data['calls_total']:,} calls", f"{data['changed']:,} changed", f"{data['messages']:,} messages"]
-    return ", ".join(found)
+    calls, messages = _counted(data["calls_total"], "call"), _counted(data["messages"], "message")
+    return f"{calls}, {data['changed']:,} changed, {messages}"
+
+
+def _read(data: Mapping[str, Any]) -> str:
+    archives = data.get("archives")
+    return _counted(data["messages"], "message") + (f", {_counted(archives, 'archive')}" if archives else "")
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count:,} {what}" if count == 1 else f"{count:,} {what}s"
 
 
 def _moment(written: str) -> str:
@@ -45,6 +54,7 @@ def _seen(*names: str) -> Callable[[Mapping[str, Any]], str]:
 
 _TOLD: dict[str, Callable[[Mapping[str, Any]], str]] = {
     "cycle.ended": _cycle,
+    "channel.read": _read,
     "account.added": _seen("platform"),
     "archive.failed": _seen("reason", "detail"),
     "lane.paused": lambda data: f"until {_moment(data['until'])}" if data.get("until") else "",
@@ -75,7 +85,7 @@ def bar(progress: Progress) -> Bar:
     if progress.kind == "backfill.progressed":
         depth, target = int(data.get("depth") or 0), data.get("target")
         most = int(target) if isinstance(target, int) else None
-        count = f"{depth:,} of {most:,} messages" if most else f"{depth:,} {'message' if depth == 1 else 'messages'}"
+        count = f"{depth:,} of {most:,} messages" if most else _counted(depth, "message")
         words = f"reading its history: {count}"
         return Bar(progress.subject, words, depth, most)
     done, size = int(data.get("done") or 0), int(data.get("size") or 0)

@@ -40,6 +40,10 @@ def whatsapp_control(server: WhatsAppServer) -> APIRouter:
     async def pair(spec: PairSpec) -> dict[str, str]:
         return changing.pair(server, spec)
 
+    @router.get("/whatsapp/pair")
+    async def pair_by_link(phone: str) -> dict[str, str]:
+        return changing.pair(server, PairSpec(phone=phone))
+
     @router.get("/whatsapp/pairings")
     async def pairings() -> list[dict[str, str]]:
         return [{"qr": one.qr, "code": one.code, "phone": one.phone} for one in server.world.pairings]
