@@ -138,7 +138,7 @@ async def search(watched: Watched) -> None:
     await page.get_by_label("Words to look for").fill('"message 180 of dragon hoard"')
     await page.keyboard.press("Enter")
     await page.get_by_role("link", name="in its channel").click()
-    await expect(page.locator(".told li").first).to_contain_text("Message 180 of Dragon Hoard")
+    await expect(page.locator("li:target")).to_contain_text("Message 180 of Dragon Hoard")
     await see(watched)
 
 
