@@ -171,7 +171,7 @@ async def remind(watched: Watched, demo: Demo) -> None:
     await expect(bar).to_have_attribute("value", "9")
 
     async def is_told() -> bool:
-        return await page.evaluate("window.notified") == ["Market day: 9 of 10 delivered"]
+        return "Market day: 9 of 10 delivered" in await page.evaluate("window.notified")  # the demo's own may end too
 
     await until(is_told)
 
