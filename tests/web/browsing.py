@@ -18,7 +18,10 @@ from tests.programs import CHROMIUM, MISSING_CHROMIUM
 needs_browser = pytest.mark.skipif(not CHROMIUM.exists() and not os.environ.get("CI"), reason=MISSING_CHROMIUM)
 """Without the browser a developer is told; CI fails instead."""
 
-expect.set_options(timeout=60_000)  # it looks again and again, and what is late on a busy machine is not wrong
+_PATIENCE_MS = 60_000
+"""A browser looks again and again; what is late on a busy machine is not wrong."""
+
+expect.set_options(timeout=_PATIENCE_MS)
 
 
 @dataclass
@@ -73,6 +76,7 @@ async def browsing(base: str, link: str, **options: Any) -> AsyncIterator[Watche
         browser = await playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
         try:
             context: BrowserContext = await browser.new_context(timezone_id="Asia/Tokyo", locale="en-GB", **options)
+            context.set_default_timeout(_PATIENCE_MS)
             watched = Watched(await context.new_page(), base)
             await watched.page.goto(link)
             assert await watched.problems() == []

@@ -53,7 +53,7 @@ async def test_what_happens_shows_without_loading_the_page_again(database: Datab
         await watched.go("/")
         await expect(watched.page.locator("#lanes")).to_contain_text("There is no account yet")
         await add_account(database, "shop")
-        await expect(watched.page.locator("#lanes")).to_contain_text("shop", timeout=30_000)
+        await expect(watched.page.locator("#lanes")).to_contain_text("shop")
         await expect(watched.page.locator("#feed")).to_contain_text("account added")
         await expect(watched.page.locator("#feed time").first).to_have_text(re.compile(r"GMT\+9$"))
         assert await watched.problems() == []
