@@ -188,7 +188,7 @@ async def see(watched: Watched) -> None:
     page = watched.page
     for width, height, scheme in reversed(LOOKS):
         await page.set_viewport_size({"width": width, "height": height})
-        await page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+        await page.emulate_media(color_scheme=scheme, reduced_motion="reduce")  # type: ignore[arg-type]
         assert await watched.problems() == [], (page.url, scheme)
         assert await watched.too_wide() == 0, (page.url, scheme)
 
