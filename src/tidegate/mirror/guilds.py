@@ -113,16 +113,19 @@ async def _read(hand: Hand, habits: CycleHabits, report: Report, only: Collectio
         found = await histories.unfinished(connection, account, habits.history.target)
         known = await histories.count(connection, account)
     chosen = [one for one in found if only is None or one.place.channel in only]
-    for one in chosen:
-        report.verdicts[verdict_of(one)] += 1
-    moved = sum(verdict_of(one) is not Verdict.UNCHANGED for one in chosen)
+    looked = {one.place.key: verdict_of(one) for one in chosen}
+    report.verdicts.update(looked.values())
+    moved = sum(verdict is not Verdict.UNCHANGED for verdict in looked.values())
     report.changed += moved
     if only is None:
         report.verdicts[Verdict.UNCHANGED] = known - moved
     done = await backfill(hand, habits.history, chosen, one_turn=True)
     report.tally.messages += sum(one.stored for one in done.channels)
     report.troubles += [f"{one.place.title}: {one.error}" for one in done.channels if one.error]
-    return {one.place.key for one in chosen}
+    async with hand.database.transaction() as connection:
+        await accounts.fence(connection, hand.lane.claim())
+        await histories.note_looks(connection, account, looked, whole=only is None)
+    return set(looked)
 
 
 def verdict_of(history: History) -> Verdict:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -11,7 +11,7 @@ import asyncpg
 from tidegate.port import ChannelId
 from tidegate.rules.backfilling import Depth, Known
 from tidegate.rules.history import START
-from tidegate.rules.scanning import ScanMemory
+from tidegate.rules.scanning import ScanMemory, Verdict
 from tidegate.store import feed
 from tidegate.store.coverage import coverage_of
 from tidegate.store.database import Connection
@@ -115,6 +115,27 @@ async def count(connection: Connection, account: AccountId) -> int:
         account,
     )
     return number
+
+
+async def note_looks(connection: Connection, account: AccountId, looked: Mapping[int, Verdict], *, whole: bool) -> None:
+    """Remember which histories were read just now and why; after a *whole* pass every other one is unchanged."""
+    await connection.execute(
+        """
+        UPDATE places p SET last_scanned_at = clock_now(), verdict = t.verdict
+        FROM unnest($1::bigint[], $2::text[]) AS t (channel, verdict)
+        WHERE p.channel = t.channel AND p.topic = 0
+        """,
+        list(looked), [verdict.value for verdict in looked.values()],
+    )  # fmt: skip
+    if whole:
+        await connection.execute(
+            """
+            UPDATE places p SET verdict = $3 FROM channels c
+            WHERE c.id = p.channel AND c.reader = $1 AND c.state = 'ok' AND p.topic = 0 AND c.id <> ALL($2)
+              AND p.verdict <> $3
+            """,
+            account, list(looked), Verdict.UNCHANGED.value,
+        )  # fmt: skip
 
 
 async def by_reader(connection: Connection, *, only: Collection[int] | None = None) -> dict[AccountId, list[int]]:

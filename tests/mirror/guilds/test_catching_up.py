@@ -14,6 +14,7 @@ from tests.mirror.guilds.conftest import (
 from tidegate.loopback.discord import World
 from tidegate.loopback.discord.places import Guild
 from tidegate.mirror.backfill import backfill_missing
+from tidegate.rules.scanning import Verdict
 
 
 async def versions(mirror: GuildMirror) -> list[object]:
@@ -60,6 +61,30 @@ async def test_h03_changed_channels_cost_a_call_each(mirror: GuildMirror, world:
     assert report.changed == 20
     assert await mirror.equals_truth(*made)
     assert all([await mirror.covered(channel) == [(0, channel.head)] for channel in changed])
+
+
+async def test_a_channel_remembers_when_it_was_last_read_and_why(
+    mirror: GuildMirror, world: World, guild: Guild
+) -> None:
+    """Operators see the last verdict of every channel; what a later pass found unchanged was not read again."""
+    busy, _ = channels_of(world, guild, [3, 3])
+    await mirror.connect()
+
+    async def looks() -> list[tuple[object, ...]]:
+        rows = await mirror.rows("SELECT verdict, last_scanned_at FROM places WHERE topic = 0 ORDER BY channel")
+        return [tuple(row) for row in rows if row["verdict"]]
+
+    began = await mirror.now()
+    await mirror.cycle()
+    assert await looks() == [(Verdict.FIRST, began), (Verdict.FIRST, began)]
+    await mirror.pass_time(hours=1)
+    talk(world, busy, 1)
+    await mirror.cycle()
+    assert await looks() == [(Verdict.CHANGED, await mirror.now()), (Verdict.UNCHANGED, began)]
+    before = await mirror.now()
+    await mirror.pass_time(hours=1)
+    await mirror.cycle()
+    assert await looks() == [(Verdict.UNCHANGED, before), (Verdict.UNCHANGED, began)]
 
 
 async def test_h04_a_channel_that_is_deep_enough_still_gets_its_news(
