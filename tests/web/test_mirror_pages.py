@@ -49,6 +49,16 @@ class TestChannels:
         for shown in ("Channel 7", "gate: unchanged", ">31<", "50% covered, 1 gap.", '<rect class="gap"'):
             assert shown in text
 
+    async def test_a_board_lacks_nothing(self, client: httpx.AsyncClient, database: Database, kept: Kept) -> None:
+        """Its threads hold the messages, so that nothing of it is missing or waits for a first scan."""
+        await database.pool.execute(
+            "UPDATE channels SET kind = 'board', in_full = true; UPDATE places SET newest_seen = 9"
+        )
+        listed, own = (await client.get("/channels")).text, (await client.get(f"/channels/{kept.key}")).text
+        assert "never" not in listed
+        assert "covered" not in listed
+        assert "A board has no messages of its own" in own
+
     async def test_it_is_searched_sorted_and_turned_over(
         self, client: httpx.AsyncClient, database: Database, kept: Kept
     ) -> None:

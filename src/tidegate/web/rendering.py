@@ -19,6 +19,7 @@ from tidegate import __version__
 from tidegate.spans import span_text
 from tidegate.web.assets import all_assets
 from tidegate.web.site import site_of
+from tidegate.words import Platform
 
 NAVIGATION = (
     ("Overview", "/"),
@@ -162,4 +163,5 @@ FILTERS: Mapping[str, Any] = {
     "named": named,
     "span": span,
     "size": size,
+    "brand": lambda platform: Platform(platform).brand,
 }

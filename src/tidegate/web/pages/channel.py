@@ -56,7 +56,7 @@ async def show(
             row=row,
             kept=kept,
             head=head,
-            picture=drawn(kept, covered, head) if head else None,
+            picture=drawn(kept, covered, head),
             gaps={kind.value: covered[kind].gaps(head=head) if head else [] for kind in Content},
             stored=await messages.count(connection, key),
             archives=await archives.count(connection, key),

@@ -84,15 +84,21 @@ async def show(
 async def _pictures(connection: Connection, lines: list[Line]) -> dict[int, Picture]:
     """The coverage of those that have been mirrored, in one question for all of them."""
     known = await coverage.load_many(connection, [line.kept.key for line in lines])
-    return {
+    found = {
         line.kept.key: drawn(line.kept, known.get(line.kept.key, {}), line.whole["newest_seen"])
         for line in lines
-        if line.whole is not None and line.whole["newest_seen"] > START
+        if line.whole is not None
     }
+    return {key: picture for key, picture in found.items() if picture is not None}
 
 
-def drawn(kept: Kept, covered: dict[Content, Coverage], head: int) -> Picture:
-    """A channel's coverage of what it is mirrored for: all messages, or the documents alone."""
+def drawn(kept: Kept, covered: dict[Content, Coverage], head: int) -> Picture | None:
+    """A channel's coverage of what it is mirrored for: all messages, or the documents alone.
+
+    Before anything is known there is none, nor for a board, whose threads hold the messages.
+    """
+    if head <= START or kept.kind == "board":
+        return None
     kind = Content.MESSAGES if kept.in_full else Content.DOCUMENTS
     first = kept.number if kept.platform is Platform.DISCORD else START  # Discord numbers begin with the channel's own
     return picture_of(covered.get(kind, Coverage()), first=min(first, head), head=head)
