@@ -17,7 +17,10 @@ Tell = Callable[[str], None]
 """Takes a short line about what is going on, for the person who waits."""
 
 _TABLE = re.compile(rb'(?:dumping contents of|processing data for) table "(?:public\.)?([^"]+)"')
-_UNKNOWN_TO_OLDER_SERVERS = b"SET transaction_timeout = 0;\n"  # a line of the opening that only PostgreSQL 17+ takes
+_NOT_FOR_EVERY_SERVER = re.compile(
+    rb"SET transaction_timeout = 0;\n"  # only PostgreSQL 17+ takes it
+    rb"|ALTER TABLE ONLY \S+ ALTER COLUMN \S+ SET \(pg_attver=\d+\);\n"  # a mark that some servers give by themselves
+)
 _COMPLAINT = re.compile(rb"\b(error|detail|hint|fatal): +(.*)", re.IGNORECASE)
 
 
@@ -51,9 +54,10 @@ async def _hand_over(writer: Process, reader: Process) -> None:
     assert reader.stdin is not None
     reader.stdin.write(b"BEGIN;\n")
     async for line in writer.stdout:
-        if line == _UNKNOWN_TO_OLDER_SERVERS:
+        if not _NOT_FOR_EVERY_SERVER.fullmatch(line):
+            reader.stdin.write(line)
+        if line.startswith(b"COPY "):  # all tables are made by now, and what follows is long
             break
-        reader.stdin.write(line)
     while chunk := await writer.stdout.read(1 << 16):
         reader.stdin.write(chunk)
         await reader.stdin.drain()
