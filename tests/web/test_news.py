@@ -167,7 +167,7 @@ async def test_a_page_that_missed_very_much_loads_everything_anew(database: Data
     async with database.connection() as connection:
         newest = await feed.latest(connection)
     news = News(database)
-    async with aclosing(news.stream(feed.START)) as stream:
+    async with aclosing(news.stream(await signed_in(database), after=feed.START)) as stream:
         assert await anext(stream) == b"retry: 1000\n\n"
         place, _, data = (await anext(stream)).decode().splitlines()[:3]
     assert place == f"id: {newest}"

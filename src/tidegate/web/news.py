@@ -60,7 +60,7 @@ class News:
         self._pages: dict[asyncio.Queue[bytes | None], str] = {}  # each with the secret of its session
         self._work: asyncio.Task[None] | None = None
 
-    async def stream(self, secret: str, after: Cursor | None = None) -> AsyncIterator[bytes]:
+    async def stream(self, secret: str, *, after: Cursor | None = None) -> AsyncIterator[bytes]:
         """Messages for one page of a session, from *after* on, or from now.
 
         It ends with the session, and now and then, so that the browser asks anew.

@@ -21,5 +21,5 @@ async def events(
     """From where the browser was (``Last-Event-ID``), or from where its page was made (*after*), or from now."""
     place = last_event_id or after
     news: News = request.app.state.news
-    stream = news.stream(visitor.secret, Cursor.parse(place) if place else None)
+    stream = news.stream(visitor.secret, after=Cursor.parse(place) if place else None)
     return StreamingResponse(stream, media_type="text/event-stream", headers={"X-Accel-Buffering": "no"})
