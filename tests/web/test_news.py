@@ -164,10 +164,10 @@ async def test_a_page_that_missed_very_much_loads_everything_anew(database: Data
     await database.pool.execute(
         "INSERT INTO events (kind, subject, data) SELECT 'reminder.fired', 'x', '{}' FROM generate_series(1, 6000)"
     )
+    news, secret = News(database), await signed_in(database)
     async with database.connection() as connection:
         newest = await feed.latest(connection)
-    news = News(database)
-    async with aclosing(news.stream(await signed_in(database), after=feed.START)) as stream:
+    async with aclosing(news.stream(secret, after=feed.START)) as stream:
         assert await anext(stream) == b"retry: 1000\n\n"
         place, _, data = (await anext(stream)).decode().splitlines()[:3]
     assert place == f"id: {newest}"
