@@ -12,6 +12,7 @@ from typing import Any
 import httpx
 import pytest
 
+from tests.waiting import until
 from tests.web.visiting import loaded, sign_in, visiting
 from tidegate.store import feed, sign_ins
 from tidegate.store.database import Database
@@ -159,14 +160,25 @@ async def _quiet(database: Database, listeners: str) -> bool:
     return True
 
 
+async def _settled(database: Database) -> Cursor:
+    """The newest event's place, once it can be told: that waits for every older transaction of the server."""
+
+    async def is_told() -> bool:
+        async with database.connection() as connection:
+            return (await feed.latest(connection)).id == await connection.fetchval("SELECT max(id) FROM events")
+
+    await until(is_told)
+    async with database.connection() as connection:
+        return await feed.latest(connection)
+
+
 async def test_a_page_that_missed_very_much_loads_everything_anew(database: Database) -> None:
     """A browser that slept for days costs no more than one that slept for an hour, and is flooded with nothing."""
     await database.pool.execute(
         "INSERT INTO events (kind, subject, data) SELECT 'reminder.fired', 'x', '{}' FROM generate_series(1, 6000)"
     )
     news, secret = News(database), await signed_in(database)
-    async with database.connection() as connection:
-        newest = await feed.latest(connection)
+    newest = await _settled(database)
     async with aclosing(news.stream(secret, after=feed.START)) as stream:
         assert await anext(stream) == b"retry: 1000\n\n"
         place, _, data = (await anext(stream)).decode().splitlines()[:3]
