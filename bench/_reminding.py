@@ -25,7 +25,7 @@ from tidegate.reminders.deliver import Habits
 from tidegate.reminders.deliveries import Deliveries
 from tidegate.reminders.files import as_read
 from tidegate.reminders.written import checked
-from tidegate.rules.pacing import Allowance
+from tidegate.rules.pacing import Allowance, Pace
 from tidegate.store.calls import Ledger
 from tidegate.store.database import Database
 from tidegate.words import Account, Platform, Standing
@@ -160,7 +160,7 @@ async def shop_on(
     assert isinstance(client, TelegramAccount)
     far: Any = FarWire(client._wire, Distance(clock))
     client._wire = far
-    sends = SendLimits(Allowance(ceiling=per_minute), at_once=AT_ONCE)
+    sends = SendLimits(Allowance(ceiling=per_minute), at_once=AT_ONCE, chat=Pace(rate=20))  # as by default
     lane = await open_lane(account, client, ledger, database, clock=clock, sends=sends)
     shop = Shop(account, lane, database, server, clock)
     try:

@@ -181,6 +181,20 @@ async def test_a_chat_has_its_own_pace(town: Town, account: Account, platform: S
     assert platform.times()[-1] - platform.times()[0] <= 22 * GAP, "the two chats filled each other's gaps"
 
 
+async def test_new_chats_fill_while_others_are_sent_to(town: Town, account: Account, platform: SmallPlatform) -> None:
+    """A chat nobody sent to lately begins empty; with three targets in flight that wait costs the account no pace."""
+    lane = await town.lane(account, platform, sends=replace(FORTY, chat=Pace(rate=20), at_once=3))
+    chats = iter(spread(60))
+
+    async def worker() -> None:
+        for chat in chats:
+            await lane.send(chat, "hello", key=text())
+            await town.clock.sleep(timedelta(milliseconds=50))  # until it is marked as sent
+
+    await town.after(100, asyncio.gather(worker(), worker(), worker()))
+    assert gaps(platform.times()) == pytest.approx([GAP] * 59, abs=0.02)
+
+
 async def test_the_callers_change_and_the_claim_are_one(town: Town, lane: Lane, platform: SmallPlatform) -> None:
     """Law 6: whoever loses the race for a row sends nothing and pays nothing."""
 

@@ -74,6 +74,7 @@ class Sending:
         """Wait for this order's turn and claim it; a slot is held for it from then on."""
         while True:
             await self._road.until_clear(order.method, order.channel)
+            await self._expect(order)
             async with self._turn:
                 await self._slots.acquire()
                 try:
@@ -86,6 +87,17 @@ class Sending:
                 self._slots.release()
             if answer is not None:  # only this chat waits: others take their turn meanwhile
                 await self._road.sleep(answer.wait)
+
+    async def _expect(self, order: Order) -> None:
+        """Have the chat's own pace begin while others have their turn; without a queue the claim itself does that."""
+        chat = self._chat(order)
+        if chat is None or not (self._turn.locked() or self._own_gap_left() > 0):
+            return
+        try:
+            async with self._road.database.connection() as connection:
+                await pace.expect_chat(connection, self._road.account.id, chat)
+        except AWAY as problem:
+            raise NotSent("The database did not answer, so nothing was sent.") from problem
 
     async def _claim_in_turn(self, order: Order) -> _Ticket | HeldBack | None:
         """Claim as soon as the account's pace allows; None when the order's scope was paused meanwhile."""
@@ -105,10 +117,12 @@ class Sending:
 
     async def _keep_own_gap(self) -> None:
         """Keep the interval on this process's own clock too: a database clock that jumps ahead then gives no burst."""
-        left = self._next_at - self._road.clock.ticks()
-        if left > 0:
+        if (left := self._own_gap_left()) > 0:
             count_pace_wait(self._road.account.platform, left)
             await self._road.sleep(timedelta(seconds=left))
+
+    def _own_gap_left(self) -> float:
+        return self._next_at - self._road.clock.ticks()
 
     def _remember_own_gap(self, granted: Granted) -> None:
         gap = granted.gap.total_seconds()
@@ -134,12 +148,17 @@ class Sending:
 
     async def _charge(self, connection: Connection, order: Order) -> Granted | HeldBack:
         road = self._road
-        limit = ChatLimit(str(order.channel), road.sends.chat) if road.sends.chat is not None else None
         try:
-            return await pace.claim_send(connection, road.require_open(), order.method, chat=limit, run=order.run)
+            return await pace.claim_send(
+                connection, road.require_open(), order.method, chat=self._chat(order), run=order.run
+            )
         except NotSent:
             road.require_open()  # a lane that was stopped meanwhile tells why
             raise
+
+    def _chat(self, order: Order) -> ChatLimit | None:
+        limit = self._road.sends.chat
+        return None if limit is None else ChatLimit(str(order.channel), limit)
 
     async def _tune(self) -> None:
         """About once a minute, let the rate climb and the warm-up go on."""

@@ -99,6 +99,14 @@ async def claim_send(
             raise NotOurs(f"Account {claim.account} was taken over; nothing was sent in epoch {claim.epoch}.")
 
 
+async def expect_chat(connection: Connection, account: AccountId, chat: ChatLimit) -> None:
+    """Let the bucket of a chat fill from now on that is going to be sent to; a missing one is empty."""
+    await connection.execute(
+        "INSERT INTO chat_pace (account, chat, tat) VALUES ($1, $2, clock_now() + $3) ON CONFLICT DO NOTHING",
+        account, chat.chat, chat.pace.interval * chat.pace.burst,
+    )  # fmt: skip
+
+
 async def set_pace(connection: Connection, account: AccountId, allowance: Allowance) -> None:
     """Keep what the operator allows; call inside a transaction.
 
