@@ -89,9 +89,9 @@ class Sending:
                 await self._road.sleep(answer.wait)
 
     async def _expect(self, order: Order) -> None:
-        """Have the chat's own pace begin while others have their turn; without a queue the claim itself does that."""
+        """Have the chat's own pace begin while the account keeps its gap; else the claim, which is next, does that."""
         chat = self._chat(order)
-        if chat is None or not (self._turn.locked() or self._own_gap_left() > 0):
+        if chat is None or self._own_gap_left() <= 0:
             return
         try:
             async with self._road.database.connection() as connection:
