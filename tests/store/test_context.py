@@ -10,6 +10,7 @@ import pytest
 
 from tests.held import NOON
 from tests.store.test_mirror import add_account, add_channel
+from tests.waiting import until
 from tidegate.port import Message, MessageId
 from tidegate.rules.history import Content, Span
 from tidegate.store import coverage, messages, places
@@ -141,9 +142,7 @@ class TestIncomplete:
             await writer.execute("LOCK TABLE coverage")
             async with database.connection() as reader:
                 reading = asyncio.create_task(context(reader, kept))
-                async with asyncio.timeout(30):
-                    while not await database.pool.fetchval(WAITS_FOR_COVERAGE):
-                        await asyncio.sleep(0.01)
+                await until(lambda: database.pool.fetchval(WAITS_FOR_COVERAGE))
                 await messages.store(writer, kept.key, [said(5, "new")])
                 await self.cover(writer, kept, Span(0, 5))
                 await writer.execute("COMMIT; BEGIN")

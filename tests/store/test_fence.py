@@ -6,6 +6,7 @@ import asyncio
 
 import pytest
 
+from tests.waiting import until
 from tidegate.store import accounts, cycles
 from tidegate.store.database import Database
 from tidegate.words import Claim, Platform, Standing
@@ -35,8 +36,7 @@ async def test_the_end_of_a_cycle_waits_for_writes_under_way_and_is_waited_for(
         async with database.transaction() as connection:
             await accounts.fence(connection, claim)
             fenced.set()
-            while not await database.pool.fetchval("SELECT EXISTS (SELECT FROM pg_locks WHERE NOT granted)"):
-                await asyncio.sleep(0.01)
+            await until(lambda: database.pool.fetchval("SELECT EXISTS (SELECT FROM pg_locks WHERE NOT granted)"))
             await connection.execute("UPDATE channels SET title = 'Hall 1'")
 
     async with asyncio.timeout(20), asyncio.TaskGroup() as group:

@@ -108,10 +108,7 @@ async def test_many_pages_share_one_reader_and_many_events_become_few_messages(d
     try:
         for stream in streams:
             assert await anext(stream) == b"retry: 1000\n\n"
-        listeners = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND application_name = $1"
-        async with asyncio.timeout(PATIENCE):
-            while await database.pool.fetchval(listeners, "tidegate feed") != 1:
-                await asyncio.sleep(0.05)
+        await _read_by(database, 1)
         for number in range(100):
             await happen(database, "run.progressed", str(number))
         async with database.connection() as connection:
@@ -123,7 +120,7 @@ async def test_many_pages_share_one_reader_and_many_events_become_few_messages(d
         news.close()
     assert len(set(counts)) == 1
     assert counts[0] <= 50
-    assert await _quiet(database, listeners)
+    await _read_by(database, 0)
 
 
 async def test_the_end_of_much_is_told_at_once(database: Database) -> None:
@@ -152,12 +149,14 @@ async def _until(stream: AsyncIterator[bytes], event: int) -> int:
     raise AssertionError("the stream ended")
 
 
-async def _quiet(database: Database, listeners: str) -> bool:
-    """Whether nobody reads the feed any more, once the last page is gone."""
-    async with asyncio.timeout(PATIENCE):
-        while await database.pool.fetchval(listeners, "tidegate feed") != 0:
-            await asyncio.sleep(0.05)
-    return True
+async def _read_by(database: Database, count: int) -> None:
+    """Wait until so many read the feed: one while there is a page, nobody once the last is gone."""
+    listeners = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND application_name = $1"
+
+    async def are_so_many() -> bool:
+        return await database.pool.fetchval(listeners, "tidegate feed") == count
+
+    await until(are_so_many)
 
 
 async def _settled(database: Database) -> Cursor:
