@@ -19,7 +19,7 @@ from tidegate.port import Message, MessageId
 from tidegate.rules.querying import read_query
 from tidegate.store import messages, windows
 from tidegate.store.database import Connection, Database
-from tidegate.store.search import Order, Results, search
+from tidegate.store.search import Asked, Order, Results, _matches, search
 from tidegate.store.windows import Expected, back_from
 
 
@@ -239,6 +239,21 @@ class TestWindows:
         assert await edges(database, expecting(4), depth=10) == [None]
         await database.pool.execute("DELETE FROM pg_statistic WHERE starelid = 'messages'::regclass")
         assert await edges(database, expecting(300), depth=10) == [None]
+
+    async def test_a_sample_tells_what_the_planner_does_not_know(
+        self, database: Database, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Of the thousand words that begin with one character its statistics have a few; they are common together."""
+        texts = [f"\u65b0{chr(0x4E00 + number)}" if number % 2 else "else" for number in range(1, 4_000)]
+        async with database.transaction() as connection:
+            key = await channel(connection)
+            await messages.store(connection, key, [said(number, text) for number, text in enumerate(texts, start=1)])
+        await database.pool.execute("ANALYZE messages")
+        asked = Asked(read_query("\u65b0", here), None, Order.RELEVANCE, 50)
+        async with database.connection() as connection:
+            assert await expected_matches(connection, "\u65b0") < 1_000
+            monkeypatch.setattr("tidegate.store.search._SAMPLE", 1)
+            assert await _matches(connection, asked, 3_999) == pytest.approx(2_000, rel=0.5)
 
 
 async def expected_matches(connection: Connection, word: str) -> int:

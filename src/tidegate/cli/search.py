@@ -30,7 +30,7 @@ def search(
         ),
     ],
     channel: Annotated[str | None, typer.Option(help="Only in this channel: its title or number.")] = None,
-    by: Annotated[By, typer.Option(help="What comes first; relevance is weighed among the newest 10,000.")] = By.NEWEST,
+    by: Annotated[By, typer.Option(help="What comes first; relevance is weighed among the newest 5,000.")] = By.NEWEST,
     limit: Annotated[int, typer.Option(min=1, max=1_000, metavar="N", help="The first so many.")] = 50,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:

@@ -32,23 +32,46 @@ class Sort(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class _By:
-    """How a sort is made: the tables, the key and the number that tells equals apart, and the key's type."""
+    """How a sort is made: the key and the number that tells equals apart, the key's type, and the queries to try.
 
-    tables: str
+    A query that may not reach far enough is followed by one that does.
+    """
+
     key: str
     number: str
     kind: str
+    queries: tuple[str, ...]
 
+
+_FIRST = 2_000
+
+# What is filtered by lies in the index walked along; see schema step 0019.
+_ALONG = """
+    SELECT c.id, ({key})::text AS key FROM channels c WHERE {past} {fits}
+    ORDER BY {key} {way}, {number} {way} LIMIT $1
+"""
+
+# Times of scans lie elsewhere, and each channel has to be looked up: quick for those that come first, and when too few
+# of them fit, it is quicker to find all that fit, wherever they come, and to sort them.
+_FIRST_SCANS = """
+    SELECT c.id, ({key})::text AS key FROM (
+        SELECT {key}, {number} FROM places o WHERE o.topic = 0 AND {past}
+        ORDER BY {key} {way}, {number} {way} LIMIT {first}
+    ) AS o JOIN channels c ON c.id = o.channel
+    WHERE true {fits} ORDER BY {key} {way}, {number} {way} LIMIT $1
+"""
+_ALL_SCANS = """
+    SELECT id, at::text AS key FROM (
+        SELECT c.id, {key} AS at FROM channels c JOIN places o ON o.channel = c.id AND o.topic = 0
+        WHERE {past} {fits} OFFSET 0
+    ) AS fitting
+    ORDER BY at {way}, id {way} LIMIT $1
+"""
 
 _SORTS = {
-    Sort.TITLE: _By("channels c", "c.sought", "c.id", "text"),
-    Sort.SCANNED: _By(
-        "channels c JOIN places o ON o.channel = c.id AND o.topic = 0",
-        "o.channel_scanned_at",
-        "o.channel",
-        "timestamptz",
-    ),
-    Sort.READER: _By("channels c", "coalesce(c.reader, 0)", "c.id", "bigint"),
+    Sort.TITLE: _By("c.sought", "c.id", "text", (_ALONG,)),
+    Sort.SCANNED: _By("o.channel_scanned_at", "o.channel", "timestamptz", (_FIRST_SCANS, _ALL_SCANS)),
+    Sort.READER: _By("coalesce(c.reader, 0)", "c.id", "bigint", (_ALONG,)),
 }
 
 
@@ -114,17 +137,8 @@ async def page(connection: Connection, wanted: Wanted, *, after: Place | None = 
     """The next *most* channels *after* a place; the place has to be one of the same sort."""
     if after is not None and (after.sort, after.descending) != (wanted.sort, wanted.descending):
         raise BadInput("The cursor is that of a list sorted otherwise; begin again without it.")
-    by = _SORTS[wanted.sort]
-    where, values = _where(wanted, after, by)
-    way = "DESC" if wanted.descending else "ASC"
     try:
-        rows = await connection.fetch(
-            f"""
-            SELECT c.id, ({by.key})::text AS key FROM {by.tables} {where}
-            ORDER BY {by.key} {way}, {by.number} {way} LIMIT $1
-            """,
-            most + 1, *values,
-        )  # fmt: skip
+        rows = await _rows(connection, wanted, after, most + 1)
     except asyncpg.DataError:
         raise BadInput("The cursor is none of this list; give the one that the page before gave, as it is.") from None
     shown = rows[:most]
@@ -133,11 +147,33 @@ async def page(connection: Connection, wanted: Wanted, *, after: Place | None = 
     return Page(await _lines(connection, [row["id"] for row in shown]), last)
 
 
-def _where(wanted: Wanted, after: Place | None, by: _By) -> tuple[str, list[Any]]:
+async def _rows(connection: Connection, wanted: Wanted, after: Place | None, most: int) -> list[asyncpg.Record]:
+    """The number of each channel, and the key it is sorted by."""
+    by = _SORTS[wanted.sort]
+    past, reached = _past(wanted, after, by)
+    fits, values = _fits(wanted, after=1 + len(reached))
+    way = "DESC" if wanted.descending else "ASC"
+    rows: list[asyncpg.Record] = []
+    for query in by.queries:
+        text = query.format(key=by.key, number=by.number, way=way, past=past, fits=fits, first=_FIRST)
+        rows = await connection.fetch(text, most, *reached, *values)
+        if len(rows) == most:
+            break
+    return rows
+
+
+def _past(wanted: Wanted, after: Place | None, by: _By) -> tuple[str, list[Any]]:
+    """What lies beyond the place reached."""
+    if after is None:
+        return "true", []
+    beyond = "<" if wanted.descending else ">"
+    return f"({by.key}, {by.number}) {beyond} ($2::text::{by.kind}, $3)", [after.key, after.number]
+
+
+def _fits(wanted: Wanted, *, after: int) -> tuple[str, list[Any]]:
     """The conditions that were asked for. A number finds its channel, and a title what it has anywhere in it."""
     text = wanted.text.strip().lower()
     number = channels.number_in(text)
-    past = "<" if wanted.descending else ">"
     given: list[tuple[str, tuple[Any, ...]]] = []
     if number is not None:
         given.append(("(strpos(c.sought, ${}) > 0 OR c.number = ${})", (text, number)))
@@ -149,14 +185,13 @@ def _where(wanted: Wanted, after: Place | None, by: _By) -> tuple[str, list[Any]
         given.append(("c.enabled = ${}", (wanted.enabled,)))
     if wanted.only is not None:
         given.append(("c.id = ANY(${})", (list(wanted.only),)))
-    if after is not None:
-        given.append((f"({by.key}, {by.number}) {past} (${{}}::text::{by.kind}, ${{}})", (after.key, after.number)))
     clauses: list[str] = []
     values: list[Any] = []
     for clause, used in given:
-        clauses.append(clause.format(*range(len(values) + 2, len(values) + 2 + len(used))))
+        first = after + len(values) + 1
+        clauses.append(f"AND {clause.format(*range(first, first + len(used)))}")
         values += used
-    return f"WHERE {' AND '.join(clauses)}" if clauses else "", values
+    return " ".join(clauses), values
 
 
 async def _lines(connection: Connection, keys: list[int]) -> list[Line]:
