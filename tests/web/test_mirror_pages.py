@@ -172,7 +172,7 @@ class TestArchives:
             assert shown in page
         assert "tried again" in (await post(client, f"/archives/{failed}/retry")).headers["tidegate-said"]
         assert await database.pool.fetchval("SELECT state FROM archives WHERE id = $1", failed) == "failed"
-        assert "1 are tried again" in (await post(client, "/archives/retry")).headers["tidegate-said"]
+        assert "tries 1 archive again" in (await post(client, "/archives/retry")).headers["tidegate-said"]
         assert (await post(client, f"/archives/{whole}/retry")).status_code == 409
 
     async def test_only_those_of_a_channel_or_a_state(

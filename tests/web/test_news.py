@@ -195,6 +195,21 @@ async def test_a_page_that_does_not_listen_is_let_go(database: Database) -> None
         assert [message async for message in stream] == []
 
 
+async def test_a_stream_that_has_lasted_ends_also_while_its_page_is_slow(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It ends in order when it is asked for more, and whoever is still sending its last message is left alone."""
+    monkeypatch.setattr("tidegate.web.news._LASTS", 0.5)
+    news, clock = News(database), asyncio.get_running_loop().time
+    async with aclosing(news.stream(await signed_in(database))) as stream:
+        began = clock()
+        await anext(stream)
+        await news._spread(b"id: 1-1\n\n")
+        await anext(stream)
+        await until(lambda: clock() > began + 1)
+        assert [message async for message in stream] == []
+
+
 async def test_signing_out_ends_the_streams_of_that_browser_alone(
     client: httpx.AsyncClient, database: Database
 ) -> None:

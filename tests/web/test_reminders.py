@@ -209,6 +209,22 @@ class TestRuns:
         assert "cancelled" in (await client.get("/activity")).text
         assert "No group is failed" in (await client.get("/activity/1?state=failed")).text
 
+    async def test_older_runs_are_a_page_away(self, client: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch) -> None:
+        """The newest first, the others by a link, until there are none; news load the page that is shown."""
+        monkeypatch.setattr("tidegate.web.pages.activity._RUNS", 2)
+        token = client.headers["x-for-tests"]
+        await client.post("/reminders/save", data=filled(client))
+        for run in (1, 2, 3):
+            await client.post("/reminders/fire", data={"reminder": "1"}, headers=htmx(token))
+            await client.post(f"/activity/{run}/cancel", headers=htmx(token))
+        newest = (await client.get("/activity")).text
+        assert re.findall(r"run (\d),", newest) == ["3", "2"]
+        assert "/activity?before=2" in newest
+        older = (await client.get("/activity?before=2")).text
+        assert (re.findall(r"run (\d),", older), "Older runs" in older) == (["1"], False)
+        assert "/activity/list?before=2" in older
+        assert "There are no older runs" in (await client.get("/activity/list?before=1")).text
+
     async def test_every_run_can_be_stopped_at_once(self, client: httpx.AsyncClient) -> None:
         """And go on again; meanwhile nothing is fired."""
         token = client.headers["x-for-tests"]

@@ -66,17 +66,16 @@ class News:
         It ends with the session, and now and then, so that the browser asks anew.
         """
         queue: asyncio.Queue[bytes | None] = asyncio.Queue(_BEHIND)
+        ending = asyncio.get_running_loop().call_later(_LASTS, _end, queue)
         try:
             await self._open(queue, secret)
             yield b"retry: 1000\n\n"
             if after is not None and (missed := await self._since(after)) is not None:
                 yield missed.message()
-            async with asyncio.timeout(_LASTS):
-                while (message := await queue.get()) is not None:
-                    yield message
-        except TimeoutError:
-            return
+            while (message := await queue.get()) is not None:
+                yield message
         finally:
+            ending.cancel()
             self._pages.pop(queue, None)
             if not self._pages:
                 self._stop()

@@ -130,6 +130,11 @@ def number(count: float) -> str:
     return f"{count:,}"
 
 
+def counted(count: int, what: str) -> str:
+    """So many of something: 1 message, 1,086 messages."""
+    return f"{count:,} {what}" if count == 1 else f"{count:,} {what}s"
+
+
 def brief(text: str, most: int = _BRIEF) -> str:
     """At most so many characters of what somebody else wrote."""
     return text if len(text) <= most else f"{text[: most - 1]}…"
@@ -159,6 +164,7 @@ FILTERS: Mapping[str, Any] = {
     "known": known,
     "when": when,
     "number": number,
+    "counted": counted,
     "brief": brief,
     "named": named,
     "span": span,

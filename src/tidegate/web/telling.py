@@ -9,6 +9,7 @@ from typing import Any
 
 from tidegate.store.feed import Event
 from tidegate.store.overview import Progress
+from tidegate.web.rendering import counted
 
 _COMMANDS = {
     "cycle": "a cycle",
@@ -26,17 +27,13 @@ def told(event: Event) -> str:
 
 
 def _cycle(data: Mapping[str, Any]) -> str:
-    calls, messages = _counted(data["calls_total"], "call"), _counted(data["messages"], "message")
+    calls, messages = counted(data["calls_total"], "call"), counted(data["messages"], "message")
     return f"{calls}, {data['changed']:,} changed, {messages}"
 
 
 def _read(data: Mapping[str, Any]) -> str:
     archives = data.get("archives")
-    return _counted(data["messages"], "message") + (f", {_counted(archives, 'archive')}" if archives else "")
-
-
-def _counted(count: int, what: str) -> str:
-    return f"{count:,} {what}" if count == 1 else f"{count:,} {what}s"
+    return counted(data["messages"], "message") + (f", {counted(archives, 'archive')}" if archives else "")
 
 
 def _moment(written: str) -> str:
@@ -85,7 +82,7 @@ def bar(progress: Progress) -> Bar:
     if progress.kind == "backfill.progressed":
         depth, target = int(data.get("depth") or 0), data.get("target")
         most = int(target) if isinstance(target, int) else None
-        count = f"{depth:,} of {most:,} messages" if most else _counted(depth, "message")
+        count = f"{depth:,} of {most:,} messages" if most else counted(depth, "message")
         words = f"reading its history: {count}"
         return Bar(progress.subject, words, depth, most)
     done, size = int(data.get("done") or 0), int(data.get("size") or 0)

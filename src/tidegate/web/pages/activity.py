@@ -18,7 +18,7 @@ from tidegate.store.database import Connection
 from tidegate.store.runs import Run
 from tidegate.web.api.access import InDatabase
 from tidegate.web.api.asking import BIGGEST
-from tidegate.web.rendering import changed, page
+from tidegate.web.rendering import changed, counted, page
 from tidegate.words import RunId
 
 _RUNS, _TARGETS = 50, 100
@@ -27,6 +27,7 @@ pages = APIRouter()
 
 RunNumber = Annotated[int, Path(ge=1, le=BIGGEST)]
 After = Annotated[int, Query(ge=0, le=2**31 - 1)]
+Before = Annotated[int | None, Query(ge=1, le=BIGGEST)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,21 +47,23 @@ class ShownRun:
 
 
 @pages.get("/activity")
-async def show(request: Request, database: InDatabase) -> Response:
+async def show(request: Request, database: InDatabase, before: Before = None) -> Response:
     async with database.connection() as connection:
-        return page(request, "activity.html", **await _list(connection))
+        return page(request, "activity.html", **await _list(connection, before))
 
 
 @pages.get("/activity/list")
-async def show_list(request: Request, database: InDatabase) -> Response:
+async def show_list(request: Request, database: InDatabase, before: Before = None) -> Response:
     async with database.connection() as connection:
-        return page(request, "parts/runs.html", **await _list(connection))
+        return page(request, "parts/runs.html", **await _list(connection, before))
 
 
-async def _list(connection: Connection) -> dict[str, Any]:
-    found = await runs.listing(connection, limit=_RUNS)
+async def _list(connection: Connection, before: int | None) -> dict[str, Any]:
+    found = await runs.listing(connection, before=before, limit=_RUNS + 1)
     return {
-        "runs": await _counted(connection, found),
+        "runs": await _counted(connection, found[:_RUNS]),
+        "before": before,
+        "older": found[_RUNS - 1].id if len(found) > _RUNS else None,
         "all_paused": await run_moves.everything_is_paused(connection),
     }
 
@@ -113,14 +116,15 @@ async def pause_all(request: Request, database: InDatabase) -> Response:
     """Stop every send, also of runs that open from now on."""
     async with database.transaction() as connection:
         paused = await controls.pause_all(connection)
-    return changed(request, f"Every run is paused; {len(paused)} were under way.", back="/activity")
+    sentence = f"Every run is paused, {counted(len(paused), 'run')} under way among them."
+    return changed(request, sentence, back="/activity")
 
 
 @pages.post("/activity/resume-all")
 async def resume_all(request: Request, database: InDatabase) -> Response:
     async with database.transaction() as connection:
         resumed = await controls.resume_all(connection)
-    return changed(request, f"Runs go on again; {len(resumed)} of them now.", back="/activity")
+    return changed(request, f"Runs go on again, {counted(len(resumed), 'run')} at once.", back="/activity")
 
 
 @pages.post("/activity/{run}/pause")
@@ -157,4 +161,4 @@ async def resolve(
     """Settle what nobody knows the outcome of, for all such groups or for some."""
     async with database.transaction() as connection:
         settled = await controls.resolve(connection, RunId(run), resolution, groups=group or ())
-    return changed(request, f"{settled} messages are settled.", back=f"/activity/{run}")
+    return changed(request, f"Settled: {counted(settled, 'message')}.", back=f"/activity/{run}")

@@ -18,7 +18,7 @@ from tidegate.store.archive_list import STATES, Sought, State
 from tidegate.store.database import Connection
 from tidegate.web.api.access import InDatabase
 from tidegate.web.api.asking import BIGGEST, Number, Text
-from tidegate.web.rendering import changed, page
+from tidegate.web.rendering import changed, counted, page
 
 _ROWS = 50
 _INSIDE = 500
@@ -70,7 +70,8 @@ async def retry_all(request: Request, database: InDatabase) -> Response:
         asked = await archive_list.ask_again(connection)
     if not asked:
         raise NothingToDo("No archive has failed.")
-    return changed(request, f"{len(asked):,} are tried again in the next cycle.", back="/archives?state=failed")
+    sentence = f"The next cycle tries {counted(len(asked), 'archive')} again."
+    return changed(request, sentence, back="/archives?state=failed")
 
 
 @pages.get("/{archive}")
