@@ -28,6 +28,14 @@ class Unstorable(BadInput):
         )
 
 
+class NotThere(BadInput):
+    """What was named does not exist: *what* it was, and where to look *instead* for whoever sits at a terminal."""
+
+    def __init__(self, what: str, instead: str) -> None:
+        self.what = what
+        super().__init__(f"There is no {what}. {instead}")
+
+
 class NotNow(BadInput):
     """It makes sense, and not in the state that things are in; nothing was changed."""
 

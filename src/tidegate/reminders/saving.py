@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import datetime
 
-from tidegate.errors import BadInput
+from tidegate.errors import BadInput, NotThere
 from tidegate.reminders.files import ReadFile
 from tidegate.reminders.reminder import Reminder
 from tidegate.reminders.waking import wake_owner
@@ -14,7 +14,7 @@ from tidegate.rules.scheduling import next_firing
 from tidegate.store import accounts, media, reminders, target_lists, targets
 from tidegate.store.database import Connection
 from tidegate.store.reminders import KeptReminder, Saved
-from tidegate.words import ReminderId
+from tidegate.words import AccountId, ReminderId
 
 _NONE: Mapping[str, bytes] = {}
 
@@ -56,10 +56,9 @@ async def change(
 async def _saved(
     connection: Connection, reminder: Reminder, files: Mapping[str, ReadFile], *, kept: Mapping[str, bytes]
 ) -> Saved:
-    account = (await accounts.find(connection, reminder.account)).account.id
+    account, saved_list = await _named(connection, reminder)
     now: datetime = await connection.fetchval("SELECT clock_now()")
     groups = await targets.named(connection, account, reminder.targets.named)
-    chosen = reminder.targets.list_name
     return Saved(
         name=reminder.name,
         account=account,
@@ -70,9 +69,19 @@ async def _saved(
         due_at=_due(reminder, now),
         named=list(groups),
         channels=_each_once(groups),
-        list=None if chosen is None else (await target_lists.find(connection, chosen)).id,
+        list=saved_list,
         files=await _kept_files(connection, reminder, files, kept),
     )
+
+
+async def _named(connection: Connection, reminder: Reminder) -> tuple[AccountId, int | None]:
+    """Our numbers of its account and its list; what is not there is wrong in what was written, not in who asks."""
+    chosen = reminder.targets.list_name
+    try:
+        account = (await accounts.find(connection, reminder.account)).account.id
+        return account, None if chosen is None else (await target_lists.find(connection, chosen)).id
+    except NotThere as problem:
+        raise BadInput(str(problem)) from None
 
 
 async def _require_kept(connection: Connection, sent_ahead: Mapping[str, bytes]) -> None:

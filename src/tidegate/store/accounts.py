@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 
 import asyncpg
 
-from tidegate.errors import BadInput, Banned, NotOurs, SignedOut
+from tidegate.errors import BadInput, Banned, NotOurs, NotThere, SignedOut
 from tidegate.store import feed
 from tidegate.store.database import Connection
 from tidegate.words import Account, AccountId, AccountState, Claim, Platform, Standing, WorkerNumber
@@ -110,7 +110,7 @@ async def find(connection: Connection, name: str) -> Listed:
     if row is None:
         names = await connection.fetch("SELECT name FROM accounts ORDER BY name LIMIT 6")
         known = ", ".join(f'"{known["name"]}"' for known in names) or "none yet"
-        raise BadInput(f'There is no account named "{name}". Accounts: {known}.')
+        raise NotThere(f'account named "{name}"', f"Accounts: {known}.")
     return _listed(row)
 
 

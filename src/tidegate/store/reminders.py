@@ -9,7 +9,7 @@ from typing import Any
 
 import asyncpg
 
-from tidegate.errors import BadInput
+from tidegate.errors import BadInput, NotThere
 from tidegate.store import feed
 from tidegate.store.database import Connection
 from tidegate.words import AccountId, Platform, ReminderId
@@ -136,7 +136,7 @@ async def find(connection: Connection, name: str, *, lock: bool = False) -> Kept
     if row is None:
         names = await connection.fetch("SELECT name FROM reminders ORDER BY name LIMIT 6")
         known = ", ".join(f'"{one["name"]}"' for one in names) or "none yet"
-        raise BadInput(f'There is no reminder named "{name}". Reminders: {known}.')
+        raise NotThere(f'reminder named "{name}"', f"Reminders: {known}.")
     return _kept(row)
 
 

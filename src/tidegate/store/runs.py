@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 
 import asyncpg
 
-from tidegate.errors import BadInput
+from tidegate.errors import NotThere
 from tidegate.rules.capacity import Queued
 from tidegate.rules.delivering import RunState, RunStatus, TargetState, WhenUnknown
 from tidegate.rules.window import DAY, GRACE, Opening, Window, zone_named
@@ -256,7 +256,7 @@ async def prune(connection: Connection, before: datetime, *, limit: int) -> int:
 
 def _found(row: asyncpg.Record | None, run: RunId) -> Run:
     if row is None:
-        raise BadInput(f"There is no run {run}. See them with: tidegate runs list")
+        raise NotThere(f"run {run}", "See them with: tidegate runs list")
     return _run(row)
 
 

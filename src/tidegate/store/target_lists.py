@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import asyncpg
 
-from tidegate.errors import BadInput, NotNow
+from tidegate.errors import BadInput, NotNow, NotThere
 from tidegate.store import feed
 from tidegate.store.database import Connection
 
@@ -59,7 +59,7 @@ async def find(connection: Connection, name: str | int, *, lock: bool = False) -
         str(name), isinstance(name, str),
     )  # fmt: skip
     if row is None:
-        raise BadInput(f'There is no saved list "{name}". See them with: tidegate reminder targets')
+        raise NotThere(f'saved list "{name}"', "See them with: tidegate reminder targets")
     return SavedList(**dict(row))
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import asyncpg
 
-from tidegate.errors import BadInput
+from tidegate.errors import BadInput, NotThere
 from tidegate.store import feed
 from tidegate.store.database import Connection
 
@@ -75,7 +75,7 @@ async def listing(connection: Connection) -> list[Token]:
 async def revoke(connection: Connection, name: str) -> None:
     """From now on the token opens nothing."""
     if await connection.execute("DELETE FROM tokens WHERE name = $1", name) != "DELETE 1":
-        raise BadInput(f'There is no token "{name}". See them with: tidegate token list')
+        raise NotThere(f'token "{name}"', "See them with: tidegate token list")
     await feed.record(connection, "token.revoked", name)
 
 

@@ -11,7 +11,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, Response
 from starlette.exceptions import HTTPException
 
-from tidegate.errors import BadInput, NotNow, TidegateError, Unstorable
+from tidegate.errors import BadInput, NotNow, NotThere, TidegateError, Unstorable
 from tidegate.store.database import AWAY
 from tidegate.web.rendering import is_htmx, page
 
@@ -23,6 +23,7 @@ def explain(app: FastAPI) -> None:
     app.add_exception_handler(HTTPException, _refuse)
     app.add_exception_handler(RequestValidationError, _refuse_input)
     app.add_exception_handler(BadInput, _refuse_bad_input)
+    app.add_exception_handler(NotThere, _refuse_missing)
     app.add_exception_handler(asyncpg.CharacterNotInRepertoireError, _refuse_unstorable)
     app.add_exception_handler(NotNow, _refuse_for_now)
     app.add_exception_handler(TidegateError, _refuse_for_now)
@@ -34,7 +35,11 @@ def explain(app: FastAPI) -> None:
 def wants_page(request: Request) -> bool:
     """Whether a browser asks that would show a page, and not a script, a bot or htmx."""
     accepted = request.headers.get("accept", "")
-    return "text/html" in accepted and not request.url.path.startswith("/api") and not is_htmx(request)
+    return "text/html" in accepted and not _is_api(request) and not is_htmx(request)
+
+
+def _is_api(request: Request) -> bool:
+    return request.url.path.startswith("/api")
 
 
 def refusal(request: Request, status: int, sentence: str, headers: dict[str, str] | None = None) -> Response:
@@ -70,6 +75,13 @@ async def _refuse_input(request: Request, found: Exception) -> Response:
 
 async def _refuse_bad_input(request: Request, found: Exception) -> Response:
     return refusal(request, HTTPStatus.BAD_REQUEST, str(found))
+
+
+async def _refuse_missing(request: Request, found: Exception) -> Response:
+    """Whoever looks at a page sits at no terminal, and most likely came by an old link."""
+    assert isinstance(found, NotThere)
+    own = str(found) if _is_api(request) else f"There is no {found.what}; it may have been removed."
+    return refusal(request, HTTPStatus.NOT_FOUND, own)
 
 
 async def _refuse_unstorable(request: Request, _found: Exception) -> Response:

@@ -5,18 +5,15 @@ from __future__ import annotations
 from http import HTTPStatus
 from typing import Annotated
 
-from fastapi import APIRouter, HTTPException, Query
+from fastapi import APIRouter, Query
 from fastapi.responses import Response
 from pydantic import BaseModel
 
 from tidegate import steering
-from tidegate.errors import BadInput
 from tidegate.shapes.accounts import AccountRow, account_row, account_rows
 from tidegate.shapes.commands import CommandRow
 from tidegate.shapes.cycles import CyclesPage, cycles_page
 from tidegate.store import accounts as kept_accounts
-from tidegate.store.accounts import Listed
-from tidegate.store.database import Connection
 from tidegate.web.api.access import InDatabase, ReaderOfAll, Steerer
 from tidegate.web.api.asking import AccountNamed, Limit, Number, answer, answer_all, refusals
 from tidegate.web.api.commands import accepted
@@ -43,7 +40,6 @@ async def listed(database: InDatabase, _: ReaderOfAll) -> Response:
 async def shown(database: InDatabase, _: ReaderOfAll, account: AccountNamed) -> Response:
     """One account."""
     async with database.connection() as connection:
-        await found_account(connection, account)
         return answer(await account_row(connection, account))
 
 
@@ -53,7 +49,6 @@ async def shown(database: InDatabase, _: ReaderOfAll, account: AccountNamed) -> 
 async def pause(database: InDatabase, _: Steerer, account: AccountNamed) -> Response:
     """Make no further call for the account until it is resumed."""
     async with database.transaction() as connection:
-        await found_account(connection, account)
         await steering.pause(connection, account)
         return answer(await account_row(connection, account))
 
@@ -64,7 +59,6 @@ async def pause(database: InDatabase, _: Steerer, account: AccountNamed) -> Resp
 async def resume(database: InDatabase, _: Steerer, account: AccountNamed) -> Response:
     """Let the account work again, after a pause or a ban that is over."""
     async with database.transaction() as connection:
-        await found_account(connection, account)
         await steering.resume(connection, account)
         return answer(await account_row(connection, account))
 
@@ -78,7 +72,7 @@ async def resume(database: InDatabase, _: Steerer, account: AccountNamed) -> Res
 async def cycle(database: InDatabase, _: Steerer, account: AccountNamed) -> Response:
     """Have a cycle over all of the account's channels made now."""
     async with database.transaction() as connection:
-        found = await found_account(connection, account)
+        found = await kept_accounts.find(connection, account)
         return await accepted(connection, await steering.ask_cycle(connection, found.account))
 
 
@@ -91,7 +85,7 @@ async def cycle(database: InDatabase, _: Steerer, account: AccountNamed) -> Resp
 async def sync(database: InDatabase, _: Steerer, account: AccountNamed) -> Response:
     """Have the account list what it can see now."""
     async with database.transaction() as connection:
-        found = await found_account(connection, account)
+        found = await kept_accounts.find(connection, account)
         return await accepted(connection, await steering.ask_sync(connection, found.account))
 
 
@@ -101,13 +95,5 @@ async def cycles(
 ) -> Response:
     """What each cycle did and how many calls it spent, newest first."""
     async with database.connection() as connection:
-        found = await found_account(connection, account)
+        found = await kept_accounts.find(connection, account)
         return answer(await cycles_page(connection, found.account, before=asked.before, most=asked.limit))
-
-
-async def found_account(connection: Connection, name: str) -> Listed:
-    """The account of that name, or 404 with the sentence."""
-    try:
-        return await kept_accounts.find(connection, name)
-    except BadInput as problem:
-        raise HTTPException(HTTPStatus.NOT_FOUND, str(problem)) from None

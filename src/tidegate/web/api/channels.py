@@ -23,11 +23,10 @@ from tidegate.shapes.channels import (
 )
 from tidegate.shapes.commands import CommandRow
 from tidegate.steering import Depth, Mirroring
-from tidegate.store import channel_list
+from tidegate.store import accounts, channel_list
 from tidegate.store import channels as kept_channels
 from tidegate.store.channel_list import Place, Sort, Wanted
 from tidegate.web.api.access import AsSet, InDatabase, Reader, Steerer, channel_for
-from tidegate.web.api.accounts import found_account
 from tidegate.web.api.asking import BIGGEST, ChannelNamed, Limit, Number, Text, answer, refusals
 from tidegate.web.api.commands import accepted
 
@@ -110,7 +109,7 @@ async def listed(
     """Channels page by page, with their memory, their last verdict and when they are looked at next."""
     after = None if asked.cursor is None else Place.parse(asked.cursor)
     async with database.connection() as connection:
-        account = None if asked.account is None else (await found_account(connection, asked.account)).account.id
+        account = None if asked.account is None else (await accounts.find(connection, asked.account)).account.id
         wanted = Wanted(asked.q, account, asked.enabled, reader.channels, asked.sort, asked.descending)
         page = await channel_list.page(connection, wanted, after=after, most=asked.limit)
         rows = await channels_listed(connection, page.lines, loaded.settings)

@@ -6,11 +6,10 @@ from dataclasses import asdict
 from http import HTTPStatus
 from typing import Annotated
 
-from fastapi import APIRouter, HTTPException
+from fastapi import APIRouter
 from fastapi.responses import JSONResponse, Response
 from pydantic import BaseModel, Field
 
-from tidegate.errors import BadInput
 from tidegate.reminders import controls, saving
 from tidegate.reminders.texts import Named
 from tidegate.reminders.written import WrittenReminder, as_reminder
@@ -23,8 +22,7 @@ from tidegate.shapes.reminders import (
 from tidegate.shapes.runs import RunRow, run_rows
 from tidegate.store import reminders as kept_reminders
 from tidegate.store import runs
-from tidegate.store.database import Connection, Database
-from tidegate.store.reminders import KeptReminder
+from tidegate.store.database import Database
 from tidegate.web.api.access import AsSet, InDatabase, ReaderOfAll, Steerer
 from tidegate.web.api.asking import ReminderNamed, Text, answer, answer_all, refusals
 
@@ -58,7 +56,7 @@ async def listed(database: InDatabase, _: ReaderOfAll) -> Response:
 async def shown(database: InDatabase, _: ReaderOfAll, reminder: ReminderNamed) -> Response:
     """A reminder as it is written, complete; it can be put again as it is."""
     async with database.connection() as connection:
-        kept = await _found(connection, reminder)
+        kept = await kept_reminders.find(connection, reminder)
     return JSONResponse(dict(kept.written))
 
 
@@ -78,7 +76,7 @@ async def change(database: InDatabase, _: Steerer, reminder: ReminderNamed, writ
     """Change a reminder to what is written now; it keeps its files, and open runs stay as they were frozen."""
     new = as_reminder(written)
     async with database.transaction() as connection:
-        kept = await _found(connection, reminder, lock=True)
+        kept = await kept_reminders.find(connection, reminder, lock=True)
         number = await saving.change(connection, kept, new, {}, sent_ahead=written.sent_ahead)
         row = reminder_row(await kept_reminders.find(connection, str(number)))
     return answer(row)
@@ -93,7 +91,7 @@ async def change(database: InDatabase, _: Steerer, reminder: ReminderNamed, writ
 async def remove(database: InDatabase, _: Steerer, reminder: ReminderNamed) -> Response:
     """Forget a reminder; its runs stay, and one that is open goes on."""
     async with database.transaction() as connection:
-        await kept_reminders.remove(connection, await _found(connection, reminder, lock=True))
+        await kept_reminders.remove(connection, await kept_reminders.find(connection, reminder, lock=True))
     return Response(status_code=HTTPStatus.NO_CONTENT)
 
 
@@ -101,7 +99,7 @@ async def remove(database: InDatabase, _: Steerer, reminder: ReminderNamed) -> R
 async def estimate(database: InDatabase, _: ReaderOfAll, loaded: AsSet, reminder: ReminderNamed) -> Response:
     """Whether a reminder fits into its window, when it would end, and what would be left over; spends no call."""
     async with database.connection() as connection:
-        kept = await _found(connection, reminder)
+        kept = await kept_reminders.find(connection, reminder)
         told = await foreseen(connection, kept, loaded.settings)
     return JSONResponse(told.as_json())
 
@@ -131,16 +129,8 @@ async def test(database: InDatabase, _: Steerer, reminder: ReminderNamed, wanted
 async def _fired(database: Database, reminder: str, test_on: str | None = None) -> Response:
     """202: the run as it was just opened, and in ``Location`` where to look at it."""
     async with database.transaction() as connection:
-        kept = await _found(connection, reminder, lock=True)
+        kept = await kept_reminders.find(connection, reminder, lock=True)
         number = await controls.fire(connection, kept.name, test_on=test_on)
         [row] = await run_rows(connection, [await runs.find(connection, number)])
     where = {"Location": f"/api/runs/{number}"}
     return JSONResponse(asdict(row), status_code=HTTPStatus.ACCEPTED, headers=where)
-
-
-async def _found(connection: Connection, name: str, *, lock: bool = False) -> KeptReminder:
-    """The reminder of that name or number, or 404 with the sentence."""
-    try:
-        return await kept_reminders.find(connection, name, lock=lock)
-    except BadInput as problem:
-        raise HTTPException(HTTPStatus.NOT_FOUND, str(problem)) from None

@@ -7,27 +7,25 @@ from dataclasses import asdict, dataclass
 from http import HTTPStatus
 from typing import Annotated
 
-from fastapi import APIRouter, HTTPException, Path, Query
+from fastapi import APIRouter, Path, Query
 from fastapi.responses import JSONResponse, Response
 from pydantic import BaseModel, Field
 
-from tidegate.errors import BadInput
 from tidegate.reminders import controls
 from tidegate.reminders.controls import Resolution
 from tidegate.rules.delivering import TargetState
 from tidegate.shapes.runs import RunRow, RunShown, run_rows, run_shown
-from tidegate.store import run_targets
+from tidegate.store import accounts, run_targets
 from tidegate.store import runs as kept_runs
 from tidegate.store.database import Connection, Database
 from tidegate.store.runs import Run
 from tidegate.web.api.access import InDatabase, ReaderOfAll, Steerer
-from tidegate.web.api.accounts import found_account
 from tidegate.web.api.asking import BIGGEST, Limit, Number, Text, answer, refusals
 from tidegate.words import RunId
 
 runs = APIRouter(prefix="/runs", tags=["runs"])
 
-RunNumber = Annotated[int, Path(ge=1, le=BIGGEST, description="The run's number.")]
+RunNumber = Annotated[RunId, Path(ge=1, le=BIGGEST, description="The run's number.")]
 
 
 class RunsAsked(BaseModel):
@@ -88,7 +86,7 @@ class RunsChanged:
 async def listed(database: InDatabase, _: ReaderOfAll, asked: Annotated[RunsAsked, Query()]) -> Response:
     """Runs page by page: how each stands, and how many groups it reached."""
     async with database.connection() as connection:
-        account = None if asked.account is None else (await found_account(connection, asked.account)).account.id
+        account = None if asked.account is None else (await accounts.find(connection, asked.account)).account.id
         found = await kept_runs.listing(
             connection, account=account, ended=asked.ended, before=asked.before, limit=asked.limit + 1
         )
@@ -102,7 +100,7 @@ async def shown(
 ) -> Response:
     """One run: what ``tidegate runs show --json`` prints, its groups page by page."""
     async with database.connection() as connection:
-        found = await found_run(connection, run)
+        found = await kept_runs.find(connection, run)
         targets = await run_targets.of_run(
             connection, found.id, state=asked.state, after=asked.after, limit=asked.limit + 1
         )
@@ -151,24 +149,14 @@ async def cancel(database: InDatabase, _: Steerer, run: RunNumber) -> Response:
 async def resolve(database: InDatabase, _: Steerer, run: RunNumber, wanted: ResolutionWanted) -> Response:
     """Settle what nobody knows the outcome of: it was sent, it is sent again, or it is left out."""
     async with database.transaction() as connection:
-        found = await found_run(connection, run)
-        settled = await controls.resolve(connection, found.id, wanted.as_, groups=wanted.targets)
-        [row] = await run_rows(connection, [await kept_runs.find(connection, found.id)])
+        settled = await controls.resolve(connection, run, wanted.as_, groups=wanted.targets)
+        [row] = await run_rows(connection, [await kept_runs.find(connection, run)])
     return answer(Settled(settled, row))
 
 
-async def _moved(database: Database, run: int, control: Callable[[Connection, RunId], Awaitable[Run]]) -> Response:
+async def _moved(database: Database, run: RunId, control: Callable[[Connection, RunId], Awaitable[Run]]) -> Response:
     """Do something to a run and answer with how it stands then."""
     async with database.transaction() as connection:
-        found = await found_run(connection, run)
-        await control(connection, found.id)
-        [row] = await run_rows(connection, [await kept_runs.find(connection, found.id)])
+        await control(connection, run)
+        [row] = await run_rows(connection, [await kept_runs.find(connection, run)])
     return answer(row)
-
-
-async def found_run(connection: Connection, number: int) -> Run:
-    """The run of that number, or 404 with the sentence."""
-    try:
-        return await kept_runs.find(connection, RunId(number))
-    except BadInput as problem:
-        raise HTTPException(HTTPStatus.NOT_FOUND, str(problem)) from None

@@ -7,18 +7,16 @@ from dataclasses import asdict, dataclass
 from http import HTTPStatus
 from typing import Annotated
 
-from fastapi import APIRouter, HTTPException, Query
+from fastapi import APIRouter, Query
 from fastapi.responses import JSONResponse, Response
 from pydantic import BaseModel, Field
 
-from tidegate.errors import BadInput
 from tidegate.shapes.target_lists import TargetListShown, TargetListSummary, target_list_shown, target_list_summary
+from tidegate.store import accounts, targets
 from tidegate.store import target_lists as kept_lists
-from tidegate.store import targets
 from tidegate.store.database import Connection
 from tidegate.store.target_lists import SavedList
 from tidegate.web.api.access import InDatabase, ReaderOfAll, Steerer
-from tidegate.web.api.accounts import found_account
 from tidegate.web.api.asking import Limit, ListNamed, Text, answer, refusals
 
 target_lists = APIRouter(prefix="/target-lists", tags=["reminders"])
@@ -60,7 +58,7 @@ async def listed(database: InDatabase, _: ReaderOfAll, asked: Annotated[ListsAsk
 async def shown(database: InDatabase, _: ReaderOfAll, saved_list: ListNamed) -> Response:
     """One list with its groups."""
     async with database.connection() as connection:
-        return answer(await _told(connection, await _found(connection, saved_list)))
+        return answer(await _told(connection, await kept_lists.find(connection, saved_list)))
 
 
 @target_lists.post(
@@ -84,7 +82,7 @@ async def add(database: InDatabase, _: Steerer, wanted: ListWanted) -> Response:
 async def change(database: InDatabase, _: Steerer, saved_list: ListNamed, wanted: ListWanted) -> Response:
     """Replace a list's groups, and its name; reminders go on going to it, and open runs stay as they were frozen."""
     async with database.transaction() as connection:
-        saved = await _found(connection, saved_list, lock=True)
+        saved = await kept_lists.find(connection, saved_list, lock=True)
         channels = await _channels(connection, wanted)
         await kept_lists.rename(connection, saved, wanted.name)
         await kept_lists.replace(connection, saved.id, channels)
@@ -101,21 +99,13 @@ async def change(database: InDatabase, _: Steerer, saved_list: ListNamed, wanted
 async def remove(database: InDatabase, _: Steerer, saved_list: ListNamed) -> Response:
     """Forget a list; one that reminders go to stays, and the sentence names them."""
     async with database.transaction() as connection:
-        await kept_lists.remove(connection, await _found(connection, saved_list, lock=True))
+        await kept_lists.remove(connection, await kept_lists.find(connection, saved_list, lock=True))
     return Response(status_code=HTTPStatus.NO_CONTENT)
-
-
-async def _found(connection: Connection, name: str, *, lock: bool = False) -> SavedList:
-    """The list of that name or number, or 404 with the sentence."""
-    try:
-        return await kept_lists.find(connection, name, lock=lock)
-    except BadInput as problem:
-        raise HTTPException(HTTPStatus.NOT_FOUND, str(problem)) from None
 
 
 async def _channels(connection: Connection, wanted: ListWanted) -> Sequence[int]:
     """Our numbers of the groups that are named."""
-    account = None if wanted.account is None else (await found_account(connection, wanted.account)).account.id
+    account = None if wanted.account is None else (await accounts.find(connection, wanted.account)).account.id
     found = await targets.named(connection, account, wanted.groups)
     return [one.channel for one in found.values() if one.channel is not None]
 

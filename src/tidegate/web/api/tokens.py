@@ -6,11 +6,10 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Annotated
 
-from fastapi import APIRouter, HTTPException, Path
+from fastapi import APIRouter, Path
 from fastapi.responses import JSONResponse, Response
 from pydantic import BaseModel, Field
 
-from tidegate.errors import BadInput
 from tidegate.reminders.texts import Words
 from tidegate.shapes.instants import Instant
 from tidegate.store import tokens
@@ -77,9 +76,6 @@ async def made(database: InDatabase, admin: Admin, wanted: TokenWanted) -> Respo
 )
 async def revoked(database: InDatabase, _: Admin, name: Annotated[Words, Path()]) -> Response:
     """Revoke a token: it opens nothing from now on."""
-    try:
-        async with database.transaction() as connection:
-            await tokens.revoke(connection, name)
-    except BadInput as problem:
-        raise HTTPException(HTTPStatus.NOT_FOUND, str(problem)) from None
+    async with database.transaction() as connection:
+        await tokens.revoke(connection, name)
     return Response(status_code=HTTPStatus.NO_CONTENT)
