@@ -110,7 +110,7 @@ class TestChanges:
             await change(channel="talk", archived=True, locked=True)
             await change(channel="talk", deleted=True)
             await change(channel="renamed", deleted=True)
-            await change(guild="Harbour", guild_name="Port")
+            await change(guild="Harbour", guild_name="Port", premium_tier=2)
             await change(guild="Port", role="reader", permissions=["VIEW_CHANNEL", "READ_MESSAGE_HISTORY"])
             await change(guild="Port", bot="Tidebot", bot_roles=["reader"])
             await change(guild="Port", unavailable=True)
@@ -119,6 +119,8 @@ class TestChanges:
             await change(guild="Port", bot="Tidebot", in_guild=True)
             await client.until("guild_join")
             heard = [name for name, _ in client.heard]
+            [port] = client.guilds
+            assert (port.name, port.premium_tier) == ("Port", 2)
         expected = [
             "guild_channel_create", "guild_channel_update", "thread_create", "raw_message_edit", "message",
             "raw_reaction_add", "raw_reaction_remove", "raw_reaction_clear", "raw_thread_update", "raw_thread_delete",

@@ -78,6 +78,23 @@ class TestMessages:
         async with aiohttp.ClientSession() as session, session.get(link.replace("ex=", "ex=1&old=")) as expired:
             assert expired.status == 404
 
+    @pytest.mark.parametrize(("tier", "taken"), [(0, 10 << 20), (1, 10 << 20), (2, 50 << 20), (3, 100 << 20)])
+    async def test_a_boosted_server_takes_larger_files(
+        self, discord_server: DiscordServer, general: Channel, tier: int, taken: int
+    ) -> None:
+        """Exactly what discord.py says of the server; a byte more is refused with Discord's own number."""
+        world = discord_server.world
+        world.guilds[general.guild].premium_tier = tier
+        async with logged_in(discord_server) as client:
+            guild = await client.fetch_guild(general.guild)
+            assert guild.filesize_limit == taken
+            channel = await client.fetch_channel(general.id)
+            await channel.send(file=discord.File(io.BytesIO(bytes(taken)), "film.mp4"))
+            with pytest.raises(discord.HTTPException) as refused:
+                await channel.send(file=discord.File(io.BytesIO(bytes(taken + 1)), "film.mp4"))
+        assert (refused.value.status, refused.value.code) == (413, 40005)
+        assert [upload.bytes for upload in world.record.uploads] == [taken]
+
     @pytest.mark.parametrize(
         ("body", "code"),
         [

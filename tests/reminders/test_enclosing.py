@@ -9,11 +9,12 @@ import pytest
 from tests.platforms.drawer import Drawer
 from tests.reminders.conftest import Scene, Shop
 from tidegate.loopback.discord import DiscordServer, World
+from tidegate.loopback.discord.places import Guild
 from tidegate.loopback.faults import Fault, FaultKind
 from tidegate.platforms.discord import discord_opener
 from tidegate.platforms.discord.opening import SIGN_IN
-from tidegate.port import Channel, ChannelId
-from tidegate.store import channels
+from tidegate.port import Guilds
+from tidegate.store import guilds
 from tidegate.words import Account, AccountId, AccountState, Platform, Standing
 
 SEND = "POST /channels/{channel.id}/messages"
@@ -60,10 +61,12 @@ async def bot(scene: Scene, discord: DiscordServer) -> Shop:
         return discord.address
 
     client = await discord_opener(scene.clock, live=False, find_loopback=find)(account, drawer, lambda _: None)
+    assert isinstance(client, Guilds)
     shop = await scene.shop(client, on=Platform.DISCORD)  # type: ignore[arg-type]
-    seen = [Channel(ChannelId(one.id), one.name, may_post=True) for one in world.channels.values()]
-    async with scene.database.transaction() as connection:
-        await channels.see(connection, Platform.DISCORD, shop.account.id, seen)
+    for guild in client.known_guilds():
+        heads = await client.guild_channels(guild)
+        async with scene.database.transaction() as connection:
+            await guilds.see(connection, shop.account.id, heads)
     return shop
 
 
@@ -100,3 +103,28 @@ async def test_d21_a_lost_answer_makes_no_second_file(scene: Scene, bot: Shop, d
     assert (await scene.run(run)).status == "success"
     assert sorted(shown(world).items()) == [(name, [f"For {name} poster.jpg"]) for name in ("north", "south", "west")]
     assert len(world.record.sends) == 3
+
+
+@pytest.fixture
+def marina(discord: DiscordServer) -> Guild:
+    """A server that is boosted so far that it takes files of 50 MiB."""
+    guild = discord.world.add_guild("The marina")
+    guild.premium_tier = 2
+    discord.world.add_channel(guild, "jetty")
+    return guild
+
+
+async def test_a_large_file_goes_where_the_server_is_boosted(
+    scene: Scene, discord: DiscordServer, marina: Guild, bot: Shop
+) -> None:
+    """The groups of the others are named with their limit before anything is sent, and cost no call."""
+    film = bytes((10 << 20) + 1)
+    await scene.reminder({"film.mp4": film}, parts=[{"media": "film.mp4"}])
+    run = await scene.fire()
+    told = "It cannot be sent: the file has 10.1 MiB, and this group takes 10 MiB."
+    assert await scene.errors(run) == dict.fromkeys(("north", "south", "west"), told)
+    await scene.serve(bot)
+    await scene.pass_time(minutes=1)
+    assert await scene.counts(run) == {"sent": 1, "failed": 3}
+    assert [one.bytes for one in discord.world.record.uploads] == [len(film)]
+    assert discord.world.record.by_method()[SEND] == 1

@@ -91,7 +91,11 @@ async def test_d44_a_placeholder_nothing_fills_refuses_the_run(scene: Scene, sho
     [
         (Platform.TELEGRAM, [{"media": "a.jpg", "caption": "x" * 1_025}], "1025 characters, and Telegram takes 1024"),
         (Platform.DISCORD, [{"text": "x" * 2_001}], "2001 characters, and Discord takes 2000"),
-        (Platform.DISCORD, [{"text": "hello"}, {"media": "a.jpg"}], "Message 2 .* 10.0 MiB, and Discord takes 10 MiB"),
+        (
+            Platform.DISCORD,
+            [{"text": "hello"}, {"media": "a.jpg"}],
+            'Message 2 .* 10.1 MiB, and "Group 1", the most generous of its 3 groups, takes 10 MiB',
+        ),
     ],
 )
 async def test_what_the_platform_takes_in_no_group_refuses_the_run(
@@ -118,6 +122,23 @@ async def test_a_text_too_long_with_one_groups_name_fails_that_group(scene: Scen
     assert await scene.errors(run) == {
         "Group 10": "With this group's name the text has 2001 characters, and Discord takes 2000."
     }
+
+
+async def test_a_file_goes_to_the_groups_that_take_it(scene: Scene) -> None:
+    """Boosted servers take more: the others' groups fail with their limit, and a file too large for all is refused."""
+    shop = await scene.shop(Recognising(scene.clock), on=Platform.DISCORD)
+    await scene.groups(shop, 3)
+    await scene.rows("UPDATE channels SET largest_file = number * (10 << 20) WHERE number > 1")
+    await scene.reminder({"a.jpg": bytes(25 << 20)}, parts=[{"media": "a.jpg"}])
+    too_small = "It cannot be sent: the file has 25.0 MiB, and this group takes {} MiB."
+    assert (await planned(scene)).warnings == [
+        f'"Group 1": {too_small.format(10)}',
+        f'"Group 2": {too_small.format(20)}',
+    ]
+    assert await scene.counts(await scene.fire()) == {"pending": 1, "failed": 2}
+    await scene.reminder({"a.jpg": bytes(31 << 20)}, name="Film", parts=[{"media": "a.jpg"}])
+    with pytest.raises(BadInput, match=r'31\.0 MiB, and "Group 3", the most generous of its 3 groups, takes 30 MiB'):
+        await scene.fire("Film")
 
 
 async def test_d45_a_dry_run_is_the_plan_and_no_call(scene: Scene, shop: Shop) -> None:

@@ -18,13 +18,22 @@ def test_a_text_is_refused_from_the_first_character_too_many(platform, length, c
     assert not refused or (str(length) in refused and str(most) in refused)
 
 
-@given(platform=st.sampled_from(Platform), size=st.integers(0, 200 << 20))
-def test_a_file_is_refused_from_the_first_byte_too_many(platform, size):
-    """Its size and the limit are in the sentence."""
-    most = TAKES[platform].file
-    refused = too_large(platform, size)
+@given(
+    platform=st.sampled_from(Platform),
+    size=st.integers(0, 200 << 20),
+    largest=st.none() | st.sampled_from([10, 50, 100]).map(lambda one: one << 20),
+)
+def test_a_file_is_refused_from_the_first_byte_too_many(platform, size, largest):
+    """By what the platform told of the group, else by what it takes everywhere; group and limit are in the sentence."""
+    most = TAKES[platform].file if largest is None else largest
+    refused = too_large(platform, size, largest=largest, where="north")
     assert bool(refused) == (most is not None and size > most)
-    assert not refused or "takes 10 MiB" in refused
+    assert not refused or f"and north takes {most >> 20} MiB" in refused
+
+
+def test_a_byte_too_many_is_seen_in_the_figure():
+    """Nobody reads that a file of 10 MiB is more than 10 MiB."""
+    assert "has 10.1 MiB" in too_large(Platform.DISCORD, (10 << 20) + 1, largest=None, where="north")
 
 
 def test_every_platform_is_known():

@@ -172,6 +172,7 @@ class Channel:
 
     *visible* is the right to be in it, *readable* the proven right to read its history. A thread's *parent* is the
     channel it hangs under; an *archived* one sleeps until somebody posts, a *private* one shows itself to its members.
+    *largest_file* is how many bytes a file posted there may have, where the platform told it.
     """
 
     id: ChannelId
@@ -186,6 +187,7 @@ class Channel:
     readable: bool = True
     archived: bool = False
     private: bool = False
+    largest_file: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,7 +50,7 @@ async def make_plan(connection: Connection, kept: KeptReminder, *, at: datetime,
     parts = [_part(kept, part) for part in reminder.parts]
     words = _words(reminder, at)
     filled = [[_filled(part.text, {**words, "group": group.title}) for part in reminder.parts] for group in groups]
-    _insist_on_what_is_taken(kept, reminder, {**words, "group": ""})
+    _insist_on_what_is_taken(kept, reminder, groups, {**words, "group": ""})
     new = [
         NewTarget(group.channel, group.title, _why_not(kept, group, reminder.parts, texts))
         for group, texts in zip(groups, filled, strict=True)
@@ -108,17 +108,27 @@ def _filled(text: str, words: Mapping[str, str]) -> str:
         raise BadInput(f"A text has a placeholder that nothing fills: {problem}. Nothing was sent.") from problem
 
 
-def _insist_on_what_is_taken(kept: KeptReminder, reminder: Reminder, words: Mapping[str, str]) -> None:
-    """Refuse what the platform takes in no group: it would fail in each of them, one by one."""
+def _insist_on_what_is_taken(
+    kept: KeptReminder, reminder: Reminder, groups: Sequence[Group], words: Mapping[str, str]
+) -> None:
+    """Refuse what none of the groups takes: it would fail in each of them, one by one."""
+    widest = max(groups, key=lambda group: group.largest_file or 0)
+    among = f", the most generous of its {len(groups)} groups," if len(groups) > 1 else ""
     for number, part in enumerate(reminder.parts, 1):
-        if why := _too_much(kept, part, _filled(part.text, words)):
+        large = _too_large(kept, part, widest, f'"{widest.title}"{among}')
+        if why := large or _too_long(kept, part, _filled(part.text, words)):
             raise BadInput(f'Message {number} of the reminder "{kept.name}" cannot be sent: {why}.')
 
 
-def _too_much(kept: KeptReminder, part: ReminderPart, text: str) -> str:
-    """Why the platform would not take a message; empty where it does."""
-    large = "" if part.media is None else too_large(kept.platform, kept.sizes[part.media])
-    return large or too_long(kept.platform, text, caption=part.media is not None)
+def _too_large(kept: KeptReminder, part: ReminderPart, group: Group, where: str) -> str:
+    """Why a group would not take a message's file; empty where it does."""
+    if part.media is None:
+        return ""
+    return too_large(kept.platform, kept.sizes[part.media], largest=group.largest_file, where=where)
+
+
+def _too_long(kept: KeptReminder, part: ReminderPart, text: str) -> str:
+    return too_long(kept.platform, text, caption=part.media is not None)
 
 
 def _why_not(kept: KeptReminder, group: Group, parts: Sequence[ReminderPart], texts: Sequence[str]) -> str:
@@ -131,5 +141,14 @@ def _why_not(kept: KeptReminder, group: Group, parts: Sequence[ReminderPart], te
         return "The account may not post in this group; have it made an admin, then: tidegate channel sync."
     if not group.title and any("{group}" in part.text for part in parts):
         return "The text names the group, and this one has no name."
-    long = (_too_much(kept, part, text) for part, text in zip(parts, texts, strict=True))
-    return next((f"With this group's name {why}." for why in long if why), "")
+    return _not_taken(kept, group, parts, texts)
+
+
+def _not_taken(kept: KeptReminder, group: Group, parts: Sequence[ReminderPart], texts: Sequence[str]) -> str:
+    """Why this group would not take a message that others take; empty where it does."""
+    for part, text in zip(parts, texts, strict=True):
+        if large := _too_large(kept, part, group, "this group"):
+            return f"It cannot be sent: {large}."
+        if long := _too_long(kept, part, text):
+            return f"With this group's name {long}."
+    return ""

@@ -1,4 +1,4 @@
-"""What each platform takes of a message: how many characters, and how large a file (seed 002).
+"""What each platform takes of a message: how many characters, and how large a file in which group (seed 002).
 
 Known before anything is sent, so that a thousand groups do not each refuse the same thing.
 """
@@ -6,6 +6,7 @@ Known before anything is sent, so that a thousand groups do not each refuse the 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import ceil
 
 from tidegate.words import Platform
 
@@ -14,7 +15,10 @@ MIB = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class Takes:
-    """The longest text and caption, in characters, and the largest file, in bytes; None where nothing is published."""
+    """The longest text and caption, in characters, and the largest file, in bytes; None where nothing is published.
+
+    A file of that size is taken in every group; some take larger ones.
+    """
 
     text: int | None = None
     caption: int | None = None
@@ -37,9 +41,12 @@ def too_long(platform: Platform, text: str, *, caption: bool) -> str:
     return f"the {kind} has {len(text)} characters, and {platform.brand} takes {most}"
 
 
-def too_large(platform: Platform, size: int) -> str:
-    """Why a file is more than a message takes; empty where it is not."""
-    most = TAKES[platform].file
+def too_large(platform: Platform, size: int, *, largest: int | None, where: str) -> str:
+    """Why a file is more than a group takes; empty where it is not.
+
+    *largest* is what the platform told of that group, which *where* names; without it, what it takes everywhere counts.
+    """
+    most = largest or TAKES[platform].file
     if most is None or size <= most:
         return ""
-    return f"the file has {size / MIB:.1f} MiB, and {platform.brand} takes {most // MIB} MiB"
+    return f"the file has {ceil(10 * size / MIB) / 10:.1f} MiB, and {where} takes {most // MIB} MiB"

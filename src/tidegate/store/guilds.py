@@ -36,21 +36,22 @@ class Extent:
 # What can be read is mirrored when it is first seen, a thread where its parent is. Only what differs is written.
 _SEE = """
     INSERT INTO channels AS c (platform, number, title, kind, guild, parent, archived, private, protected, state,
-                               enabled, in_full, to_start, reader)
+                               enabled, in_full, to_start, reader, largest_file)
     SELECT $1, t.number, t.title, t.kind, t.guild, t.parent, t.archived, t.private, false,
         CASE WHEN t.readable THEN 'ok' ELSE 'no_history_permission' END,
-        coalesce(p.enabled, true), true, false, $2
+        coalesce(p.enabled, true), true, false, $2, t.largest_file
     FROM unnest($3::bigint[], $4::text[], $5::text[], $6::bigint[], $7::bigint[], $8::boolean[], $9::boolean[],
-                $10::boolean[])
-        AS t (number, title, kind, guild, parent, archived, private, readable)
+                $10::boolean[], $11::bigint[])
+        AS t (number, title, kind, guild, parent, archived, private, readable, largest_file)
     LEFT JOIN channels p ON p.platform = $1 AND p.number = t.parent
     ON CONFLICT (platform, number) DO UPDATE
     SET title = excluded.title, kind = excluded.kind, guild = excluded.guild, parent = excluded.parent,
         archived = excluded.archived, private = excluded.private, state = excluded.state,
-        reader = coalesce(c.reader, excluded.reader)
-    WHERE (c.title, c.kind, c.guild, c.parent, c.archived, c.private, c.state, c.reader IS NULL)
+        reader = coalesce(c.reader, excluded.reader), largest_file = coalesce(excluded.largest_file, c.largest_file)
+    WHERE (c.title, c.kind, c.guild, c.parent, c.archived, c.private, c.state, c.reader IS NULL, c.largest_file)
           IS DISTINCT FROM (excluded.title, excluded.kind, excluded.guild, excluded.parent, excluded.archived,
-                            excluded.private, excluded.state, false)
+                            excluded.private, excluded.state, false,
+                            coalesce(excluded.largest_file, c.largest_file))
 """
 
 _SIGHTS = """
@@ -85,7 +86,7 @@ async def see(connection: Connection, account: AccountId, heads: Mapping[Channel
         [channel.title for channel, _ in shown], [channel.kind.value for channel, _ in shown],
         [channel.guild for channel, _ in shown], [channel.parent for channel, _ in shown],
         [channel.archived for channel, _ in shown], [channel.private for channel, _ in shown],
-        [channel.readable for channel, _ in shown],
+        [channel.readable for channel, _ in shown], [channel.largest_file for channel, _ in shown],
     )  # fmt: skip
     await connection.execute(_SIGHTS, platform, account, numbers, [channel.may_post for channel, _ in shown])
     await connection.execute(_HEADS, platform, numbers, [newest for _, newest in shown])

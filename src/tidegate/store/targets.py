@@ -19,7 +19,7 @@ class Group:
     """A group as a reminder means it.
 
     *channel* is our number of it and *number* the platform's; both are None for one that nobody knows any more.
-    *may_post* is None when the account does not see it.
+    *may_post* is None when the account does not see it, *largest_file* when nobody told how many bytes it takes.
     """
 
     title: str
@@ -27,12 +27,13 @@ class Group:
     number: ChannelId | None
     may_post: bool | None
     state: str
+    largest_file: int | None
 
 
 NOT_WRITTEN_TO = ("board", "thread", "voice", "private chat")
 """Kinds of channels that "all" does not mean; one of them can still be named."""
 
-_GROUP = "c.title, c.id AS channel, c.number, s.may_post, c.state"
+_GROUP = "c.title, c.id AS channel, c.number, s.may_post, c.state, c.largest_file"
 
 
 async def of_reminder(connection: Connection, reminder: ReminderId) -> list[Group]:
@@ -105,4 +106,5 @@ def _group(row: asyncpg.Record) -> Group:
         number=None if number is None else ChannelId(number),
         may_post=row["may_post"],
         state=row["state"] or "unknown",
+        largest_file=row["largest_file"],
     )

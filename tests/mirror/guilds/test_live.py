@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
-from tests.mirror.guilds.conftest import PAGES, GuildMirror, channels_of, talk, turns_of
+from tests.mirror.guilds.conftest import CHANNELS, PAGES, GuildMirror, channels_of, talk, turns_of
 from tests.waiting import until
 from tidegate.loopback.discord import DiscordServer, World
+from tidegate.loopback.discord.changing import change
 from tidegate.loopback.discord.places import Guild
+from tidegate.loopback.discord.schema import ChangeSpec
 from tidegate.loopback.faults import Fault, FaultKind
 
 
@@ -44,6 +46,28 @@ async def test_news_cost_nothing_once_the_gap_is_closed(mirror: GuildMirror, wor
             await until(complete)
             assert await mirror.equals_truth(*made)
         assert calls[PAGES] == 0
+
+
+async def test_a_server_that_is_boosted_is_known_to_take_larger_files(
+    mirror: GuildMirror, world: World, guild: Guild
+) -> None:
+    """The gateway tells it without a call, and reminders go by what is stored of a channel."""
+    channels_of(world, guild, [1, 1])
+
+    async def limits() -> set[int | None]:
+        return {row["largest_file"] for row in await mirror.rows("SELECT largest_file FROM channels")}
+
+    async def are(limit: int) -> bool:
+        return await limits() == {limit}
+
+    await mirror.connect()
+    await mirror.cycle()
+    assert await limits() == {10 << 20}
+    await mirror.connect(live=True)
+    async with mirror.working(), mirror.counted() as calls:
+        change(world, ChangeSpec(guild=guild.name, premium_tier=3))
+        await until(lambda: are(100 << 20))
+    assert not calls[CHANNELS]
 
 
 async def test_h08_a_resumed_session_costs_nothing(

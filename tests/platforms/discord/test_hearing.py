@@ -115,6 +115,14 @@ def test_an_owner_reads_everything(hearing: Hearing) -> None:
     assert readable(hearing, GENERAL)
 
 
+def test_a_server_that_is_boosted_takes_larger_files(hearing: Hearing) -> None:
+    """Told once for its channels and threads; a tier that nobody knows yet leaves what was known."""
+    (hint,) = hearing.hear("GUILD_UPDATE", {**guild(), "premium_tier": 3})
+    told = {number: head.channel.largest_file for number, head in (hint.heads or {}).items() if head.channel}
+    assert told == {GENERAL: 100 << 20, THREADED: 100 << 20}
+    assert hearing.hear("GUILD_UPDATE", {**guild(), "premium_tier": 4})[0].heads == hint.heads
+
+
 def test_a_channel_that_changes_takes_its_threads_along(hearing: Hearing) -> None:
     """A thread goes by its parent's overwrites."""
     shut = channel(permission_overwrites=[overwrite(GUILD, kind=0, deny=HISTORY)], guild_id=GUILD, name="closed")

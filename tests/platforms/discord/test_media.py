@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+import asyncio
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 
 import pytest
 
 from tests.platforms.discord.conftest import Opens
+from tests.waiting import until
+from tidegate.clock import HeldClock
 from tidegate.errors import OutcomeUnknown, Refused
 from tidegate.loopback.discord import World
 from tidegate.loopback.discord.places import Channel, Guild
 from tidegate.loopback.faults import Fault, FaultKind
 from tidegate.platforms.discord.client import DiscordAccount
-from tidegate.port import ChannelId, Encloses, Enclosure, SendKey
+from tidegate.platforms.discord.rest import ANSWER_WITHIN, SLOWEST_UPLOAD
+from tidegate.port import ChannelId, Encloses, Enclosure, GuildId, Head, SendKey
 from tidegate.port.media import PostsMedia, RemovesDuplicates
 
 SEND = "POST /channels/{channel.id}/messages"
@@ -72,3 +77,36 @@ async def test_a_file_above_discords_limit_is_refused_with_a_sentence(
     with pytest.raises(Refused, match="10 MiB"):
         await client.send_with(ChannelId(general.id), "", [POSTER], key=KEY)
     assert not world.record.sends
+
+
+@pytest.mark.parametrize("live", [True, False])
+async def test_a_channel_tells_how_large_a_file_it_takes(
+    opens: Opens, world: World, guild: Guild, general: Channel, live: bool
+) -> None:
+    """By how far its server is boosted, told by the gateway or learned with the rights there; it costs no call."""
+    boosted = world.add_guild("The marina")
+    boosted.premium_tier = 2
+    jetty = world.add_channel(boosted, "jetty")
+    client = await opens(live=live)
+    told = client.told() if live else {**await listed(client, guild), **await listed(client, boosted)}
+    limits = {number: head.channel.largest_file for number, head in (told or {}).items() if head.channel}
+    assert limits == {general.id: 10 << 20, jetty.id: 50 << 20}
+
+
+async def listed(client: DiscordAccount, guild: Guild) -> Mapping[ChannelId, Head]:
+    return await client.guild_channels(GuildId(guild.id))
+
+
+async def test_a_large_file_has_longer_to_arrive(opens: Opens, world: World, general: Channel) -> None:
+    """A film in a boosted server takes minutes on a slow line, and is given up only when even that would be done."""
+    clock = HeldClock(datetime(2026, 3, 2, 9, tzinfo=UTC))
+    client = await opens(live=False, clock=clock)
+    world.faults.add(Fault(FaultKind.TIMEOUT, SEND))
+    film = Enclosure("film.mp4", bytes(8 << 20))
+    sending = asyncio.ensure_future(client.send_with(ChannelId(general.id), "", [film], key=KEY))
+    await until(lambda: world.record.by_method()[SEND])
+    await clock.advance(ANSWER_WITHIN + timedelta(seconds=len(film.content) / SLOWEST_UPLOAD - 1))
+    assert not sending.done()
+    await clock.advance(timedelta(seconds=1))
+    with pytest.raises(OutcomeUnknown, match="too long"):
+        await sending

@@ -157,8 +157,9 @@ def _react(world: World, channel: Channel, number: int, spec: ChangeSpec) -> Non
 
 def _change_guild(world: World, guild: Guild, bot: Bot | None, spec: ChangeSpec) -> dict[str, Any]:
     told: dict[str, Any] = {}
-    if spec.guild_name is not None:
-        guild.name = spec.guild_name
+    if spec.guild_name is not None or spec.premium_tier is not None:
+        guild.name = spec.guild_name or guild.name
+        guild.premium_tier = guild.premium_tier if spec.premium_tier is None else spec.premium_tier
         world.tell(News("GUILD_UPDATE", guild))
     if spec.new_channel is not None:
         kind = ChannelKind[spec.new_channel.kind.upper()]

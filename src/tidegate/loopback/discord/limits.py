@@ -10,6 +10,7 @@ PER_CHANNEL_MESSAGES = (5, 5.0)
 """Calls, and the seconds they may be made in, for one channel's messages: Discord does not publish it."""
 
 _ELSEWHERE = (50, 1.0)
+_BOOSTED_FILE_BYTES = {2: 50 << 20, 3: 100 << 20}
 UNLIMITED = 50
 """What the headers say while limits are off, so that clients still ask side by side."""
 
@@ -40,11 +41,15 @@ class Limits:
     routes: dict[str, tuple[int, float]] = field(default_factory=dict)
     global_per_s: int = 50
     invalid: int = 10_000  # answers of 401, 403 and 429 in ten minutes; above it everything is refused
-    file_bytes: int = 10 << 20  # of one file that comes with a message
+    file_bytes: int = 10 << 20  # of one file that comes with a message, where the guild is not boosted
     nonce_s: float = 180.0  # how long a nonce is remembered
     resume_s: float = 180.0  # how long a gateway session waits to be resumed
     heartbeat_ms: int = 41_250
     buckets: dict[str, Bucket] = field(default_factory=dict)
+
+    def largest_file(self, premium_tier: int) -> int:
+        """How many bytes a file may have in a guild of this tier."""
+        return _BOOSTED_FILE_BYTES.get(premium_tier, self.file_bytes)
 
     def allowance(self, method: str) -> tuple[int, float]:
         usual = PER_CHANNEL_MESSAGES if method.endswith("/channels/{channel.id}/messages") else _ELSEWHERE

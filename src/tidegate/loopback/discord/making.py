@@ -100,6 +100,7 @@ def _make_guild(world: World, spec: GuildSpec, numbers: count[int]) -> None:
         raise BadInput(f"Two guilds are called {spec.name}.")
     bots = None if spec.bots is None else [find_bot(world, name) for name in spec.bots]
     guild = world.add_guild(spec.name, bots)
+    guild.premium_tier = spec.premium_tier
     for role in spec.roles:
         world.add_role(guild, role.name, permissions(role.permissions))
     if spec.permissions is not None:

@@ -125,7 +125,9 @@ def _writable(request: Request) -> Channel:
     needed |= Permission.ATTACH_FILES if request.files else needed
     if needed not in _granted(request, channel):
         raise missing_permissions()
-    if any(len(file.content) > request.world.limits.file_bytes for file in request.files):
+    guild = request.world.guild_of(channel)
+    most = request.world.limits.largest_file(guild.premium_tier if guild else 0)
+    if any(len(file.content) > most for file in request.files):
         raise Refusal(413, 40005, "Request entity too large")
     if channel.thread and channel.thread.archived and channel.thread.locked:
         raise Refusal(400, 50083, "Thread is archived")

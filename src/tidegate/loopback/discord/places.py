@@ -74,7 +74,10 @@ class Member:
 
 @dataclass(slots=True)
 class Guild:
-    """A server, in Discord's users' words. *members* are the bots in it; people are everywhere."""
+    """A server, in Discord's users' words. *members* are the bots in it; people are everywhere.
+
+    *premium_tier* is how far its members have boosted it, from 0 to 3.
+    """
 
     id: int
     name: str
@@ -82,6 +85,7 @@ class Guild:
     roles: dict[int, Role] = field(default_factory=dict)
     members: dict[int, Member] = field(default_factory=dict)
     unavailable: bool = False
+    premium_tier: int = 0
 
 
 @dataclass(slots=True)

@@ -10,6 +10,7 @@ from pydantic import Base64Bytes, Field, model_validator
 from tidegate.loopback.spec import Count, Name, PlatformFault, Strict
 
 Seconds = Annotated[float, Field(gt=0)]
+Tier = Annotated[int, Field(ge=0, le=3)]
 Intent = Literal["message_content", "guild_members", "guild_presences"]
 Kind = Literal["text", "news", "voice", "stage", "category", "forum", "media"]
 Right = Literal[
@@ -88,6 +89,7 @@ class GuildSpec(Strict):
     permissions: list[Right] | None = None
     bots: list[str] | None = None
     bot_roles: dict[str, list[str]] = {}
+    premium_tier: Tier = 0
 
     @model_validator(mode="after")
     def _numbers_go_with_a_number(self) -> GuildSpec:
@@ -194,6 +196,7 @@ class ChangeSpec(Strict):
     deleted: Literal[True] | None = None
     guild: Name | None = None
     guild_name: str | None = None
+    premium_tier: Tier | None = None
     new_channel: NewChannelSpec | None = None
     role: str | None = None
     permissions: list[Right] | None = None

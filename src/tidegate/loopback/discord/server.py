@@ -21,7 +21,7 @@ from tidegate.loopback.discord.record import Call
 from tidegate.loopback.discord.world import World
 
 _API = "/api/v10"
-_LARGEST = 64 << 20
+_LARGEST = 128 << 20
 
 
 class DiscordServer:

@@ -111,7 +111,7 @@ def guild(one: Guild) -> Shape:
         "vanity_url_code": None,
         "description": None,
         "banner": None,
-        "premium_tier": 0,
+        "premium_tier": one.premium_tier,
         "preferred_locale": "en-US",
     }
 

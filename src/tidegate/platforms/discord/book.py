@@ -11,8 +11,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tidegate.platforms.discord.rights import EVERYTHING, NOTHING, Json, Rights, in_channel, in_guild
-from tidegate.platforms.discord.translate import THREADS, channel_of, head_of, holds_messages
-from tidegate.port import ChannelId, ChannelKind, GuildId, Head, MessageId
+from tidegate.platforms.discord.translate import THREADS, channel_of, head_of, holds_messages, largest_file_in
+from tidegate.port import Channel, ChannelId, ChannelKind, GuildId, Head, MessageId
 
 Heads = dict[ChannelId, Head]
 
@@ -26,6 +26,7 @@ class Guild:
     roles: dict[str, Json] = field(default_factory=dict)
     mine: frozenset[str] | None = None
     channels: dict[str, Json] = field(default_factory=dict)
+    largest_file: int | None = None
 
 
 class Book:
@@ -71,13 +72,14 @@ class Book:
         self._guilds = {number: Guild(number) for number in guilds}
 
     def take_guild(self, told: Json) -> Heads:
-        """Take over a guild's owner and roles, and what else came along: our own roles, channels, threads.
+        """Take over a guild's owner, roles and boosts, and what else came along: our own roles, channels, threads.
 
         Returns the channels that are shown differently now.
         """
         guild = self._guilds.setdefault(told["id"], Guild(told["id"]))
         guild.owner = told.get("owner_id") or guild.owner
         guild.roles = {one["id"]: one for one in told.get("roles") or guild.roles.values()}
+        guild.largest_file = largest_file_in(told) or guild.largest_file
         for member in told.get("members") or ():
             if member["user"]["id"] == self.me:
                 guild.mine = frozenset(member["roles"])
@@ -169,7 +171,7 @@ class Book:
             if not holds_messages(raw):
                 continue
             number = ChannelId(int(raw["id"]))
-            head = head_of(raw, channel_of(raw, self._rights(guild, raw, base), guild=guild.id))
+            head = head_of(raw, self._channel(guild, raw, base))
             known = self._heads.get(number)
             newest = max((one.newest for one in (head, known) if one and one.newest), default=None)
             found[number] = replace(head, newest=newest)
@@ -185,11 +187,14 @@ class Book:
             head = self._heads.get(ChannelId(int(raw["id"])))
             if head is None or head.channel is None:
                 continue
-            channel = channel_of(raw, self._rights(guild, raw, base), guild=guild.id)
+            channel = self._channel(guild, raw, base)
             if channel != head.channel:
                 changed[channel.id] = replace(head, channel=channel)
         self._heads.update(changed)
         return changed
+
+    def _channel(self, guild: Guild, raw: Json, base: Any) -> Channel:
+        return channel_of(raw, self._rights(guild, raw, base), guild=guild.id, largest_file=guild.largest_file)
 
     def _base(self, guild: Guild) -> Any:
         if guild.mine is None:

@@ -26,7 +26,9 @@ def request_of(text: str, enclosures: Sequence[Enclosure], key: SendKey) -> dict
     """The body of a send: JSON, or a form when files come along. Nobody is called by an @ in a text."""
     files = [File(io.BytesIO(one.content), filename=one.name) for one in enclosures]
     parameters = handle_message_parameters(text or None, nonce=nonce_of(key), files=files, allowed_mentions=_NOBODY)
-    return {"form": parameters.multipart} if files else {"json": parameters.payload}
+    if not files:
+        return {"json": parameters.payload}
+    return {"form": parameters.multipart, "upload": sum(len(one.content) for one in enclosures)}
 
 
 def receipt_of(answer: Json) -> Receipt:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from datetime import timedelta
 from typing import Any
 
@@ -24,10 +24,14 @@ from tidegate.platforms.discord.troubles import Answer, broken, trouble
 from tidegate.port import NoteConnect
 
 ANSWER_WITHIN = timedelta(seconds=60)
-"""How long an answer may take, an upload included."""
+"""How long an answer may take, beyond what a file needs on its way."""
+
+SLOWEST_UPLOAD = 256 << 10
+"""Bytes a second: a file that goes up slower than that is given up."""
 
 _PARAMETER = re.compile(r"\{(\w+)_id\}")
 _NO_CONTENT = 204
+_OUR_OWN_PATIENCE = aiohttp.ClientTimeout(total=None, sock_connect=30)
 
 
 def method_of(route: Route) -> str:
@@ -91,13 +95,16 @@ class Rest(HTTPClient):
         self._note_connect(method)
         return answer
 
-    async def ask(self, route: Route, *, form: Iterable[dict[str, Any]] | None = None, **kwargs: Any) -> Any:
-        """Make one call and return its answer; raises what to do instead."""
+    async def ask(
+        self, route: Route, *, form: Iterable[dict[str, Any]] | None = None, upload: int = 0, **kwargs: Any
+    ) -> Any:
+        """Make one call, which carries so many bytes of files, and return its answer; raises what to do instead."""
         method, major = method_of(route), route.major_parameters
         taken = self.meters.take(method, major)
         answer: Answer | None = None
         try:
-            answer = await self._exchange(route, method, form, kwargs)
+            within = ANSWER_WITHIN + timedelta(seconds=upload / SLOWEST_UPLOAD)
+            answer = await self._exchange(self._send(route, form, kwargs), method, within)
         finally:
             self.meters.answered(taken, method, major, None if answer is None else answer.headers)
         rest = self._refusals.note(answer)
@@ -105,11 +112,9 @@ class Rest(HTTPClient):
             return answer.body
         raise rest or trouble(answer, method, bucket=bucket_of(method, major))
 
-    async def _exchange(
-        self, route: Route, method: str, form: Iterable[dict[str, Any]] | None, kwargs: dict[str, Any]
-    ) -> Answer:
-        sending = asyncio.ensure_future(self._send(route, form, kwargs))
-        over = asyncio.ensure_future(self._clock.sleep(ANSWER_WITHIN))
+    async def _exchange(self, call: Coroutine[Any, Any, Answer], method: str, within: timedelta) -> Answer:
+        sending = asyncio.ensure_future(call)
+        over = asyncio.ensure_future(self._clock.sleep(within))
         try:
             await asyncio.wait((sending, over), return_when=asyncio.FIRST_COMPLETED)
             if not sending.done():
@@ -132,7 +137,9 @@ class Rest(HTTPClient):
             for part in form:
                 kwargs["data"].add_field(**part)
         url = self._base + route.url.removeprefix(Route.BASE)
-        async with self._session.request(route.method, url, headers=headers, **kwargs) as response:
+        async with self._session.request(
+            route.method, url, headers=headers, timeout=_OUR_OWN_PATIENCE, **kwargs
+        ) as response:
             text = await response.text(encoding="utf-8")
             body = json.loads(text) if response.content_type == "application/json" else text
             return Answer(response.status, response.headers, body)

@@ -48,6 +48,7 @@ _KINDS = {
     16: ChannelKind.BOARD,
 }
 _SILENT = (4, 14)  # a category and a directory hold no messages
+_LARGEST_FILE = {0: 10 << 20, 1: 10 << 20, 2: 50 << 20, 3: 100 << 20}  # by premium tier
 
 _TOLD_ELSEWHERE = frozenset({
     # what a message's own fields say
@@ -197,7 +198,7 @@ def holds_messages(found: Json) -> bool:
     return kind in _KINDS or (kind not in _SILENT and "last_message_id" in found)
 
 
-def channel_of(found: Json, rights: Rights, *, guild: str | None = None) -> Channel:
+def channel_of(found: Json, rights: Rights, *, guild: str | None = None, largest_file: int | None = None) -> Channel:
     kind = int(found["type"])
     place = guild or found.get("guild_id")
     return Channel(
@@ -211,7 +212,13 @@ def channel_of(found: Json, rights: Rights, *, guild: str | None = None) -> Chan
         readable=rights.readable,
         archived=bool((found.get("thread_metadata") or {}).get("archived")),
         private=kind == _PRIVATE_THREAD,
+        largest_file=largest_file,
     )
+
+
+def largest_file_in(guild: Json) -> int | None:
+    """How many bytes a file may have in a guild, by how far it is boosted; None for a tier that is new to us."""
+    return _LARGEST_FILE.get(guild.get("premium_tier", -1))
 
 
 def head_of(found: Json, channel: Channel) -> Head:
