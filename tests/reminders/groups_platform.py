@@ -46,6 +46,7 @@ class GroupsPlatform:
     uploads: list[bytes] = field(default_factory=list)
     troubles: list[Trouble | None] = field(default_factory=list)
     trouble_in: dict[int, Trouble] = field(default_factory=dict)
+    upload_waits: Callable[[], Awaitable[object]] | None = None
     waiting: int = 0
     most_at_once: int = 0
     taken: set[bytes] = field(default_factory=set)
@@ -59,6 +60,8 @@ class GroupsPlatform:
 
     async def upload(self, media: Media, content: bytes) -> MediaRef:
         self.calls += 1
+        if self.upload_waits is not None:
+            await self.upload_waits()
         self.uploads.append(content)
         reference = b"%d " % len(self.uploads) + media.sha256
         self.taken.add(reference)

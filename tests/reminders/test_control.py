@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+from datetime import timedelta
 from itertools import pairwise
 
 import pytest
 
 from tests.reminders.conftest import Scene, Shop
 from tests.reminders.groups_platform import Recognising, Trouble
-from tidegate.errors import NothingToDo, NotNow, TidegateError
+from tests.reminders.test_media import POSTER
+from tidegate.errors import AskedToWait, NothingToDo, NotNow, TidegateError
 from tidegate.reminders import controls
 from tidegate.reminders.deliver import Habits
 from tidegate.reminders.deliveries import Deliveries
@@ -205,6 +207,44 @@ async def test_accounts_beyond_the_setting_wait_their_turn(scene: Scene, shop: S
     assert sorted(map(len, (shop.platform.delivered, other.platform.delivered)))[0] == 0
     await scene.pass_time(minutes=1)
     assert len(shop.platform.delivered) == len(other.platform.delivered) == 10
+
+
+async def test_an_account_that_may_not_send_for_hours_gives_its_turn_to_another(scene: Scene, shop: Shop) -> None:
+    """Else a few accounts whose platform asked them to wait would keep a worker's others silent all day."""
+    other = await scene.shop(Recognising(scene.clock), name="other")
+    deliveries = Deliveries(scene.database, scene.clock, Habits(dice=lambda: 0.5, accounts_at_once=1))
+    shop.platform.troubles = [None, Trouble(AskedToWait(timedelta(hours=2)))]
+    for one in (shop, other):
+        await scene.groups(one, 10)
+        await scene.reminder(name=one.account.name, account=one.account.name)
+        await scene.fire(one.account.name)
+        await scene.serve(one, by=deliveries)
+        await scene.pass_time(seconds=5)
+    await scene.pass_time(minutes=5)
+    assert (len(shop.platform.delivered), len(other.platform.delivered)) == (1, 10)
+    await scene.pass_time(hours=2)
+    assert len(shop.platform.delivered) == 10
+
+
+async def test_a_long_upload_keeps_its_turn(scene: Scene, shop: Shop) -> None:
+    """What takes its time is no idling: the file goes up once, however many others wait."""
+    other = await scene.shop(Recognising(scene.clock), name="other")
+    deliveries = Deliveries(scene.database, scene.clock, Habits(dice=lambda: 0.5, accounts_at_once=1))
+    uploaded = asyncio.Event()
+    shop.platform.upload_waits = uploaded.wait
+    await scene.groups(shop, 2)
+    await scene.groups(other, 2)
+    await scene.reminder(POSTER, name="shop", parts=[{"media": "poster.jpg"}])
+    await scene.reminder(name="other", account="other")
+    for one in (shop, other):
+        await scene.fire(one.account.name)
+        await scene.serve(one, by=deliveries)
+        await scene.pass_time(seconds=5)
+    await scene.pass_time(minutes=10)
+    assert other.platform.delivered == []
+    uploaded.set()
+    await scene.pass_time(minutes=1)
+    assert (len(shop.platform.uploads), len(shop.platform.delivered), len(other.platform.delivered)) == (1, 2, 2)
 
 
 async def test_nothing_is_tried_while_the_account_cannot_send(scene: Scene, shop: Shop) -> None:

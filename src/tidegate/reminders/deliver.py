@@ -100,6 +100,8 @@ class Delivery:
         self._later: list[tuple[float, int]] = []  # by when they may be tried
         self._flying: dict[asyncio.Task[Told], tuple[Part, Ticket]] = {}
         self._stopped = self._closed = False
+        self.ended = 0
+        """How many sends have ended, whatever became of them."""
         for target in self._lines:
             self._enqueue(target, timedelta())
 
@@ -116,6 +118,12 @@ class Delivery:
         """Claim nothing more; what is claimed goes on to its end."""
         self._stopped = True
         self._let_go(lambda part: True)
+
+    @property
+    def is_held_up(self) -> bool:
+        """Whether all that goes on is waiting: nothing is being handed over, and no file goes up."""
+        uploads = self._sender.uploads.under_way and self._sender.lane.paused_until is None
+        return not uploads and not any(ticket.is_claimed for _, ticket in self._flying.values())
 
     # Which target is next
 
@@ -191,6 +199,7 @@ class Delivery:
     def _landed(self, task: asyncio.Task[Told]) -> None:
         """A send has ended; whoever waited for it may be gone, and what it raised is not news then."""
         self._flying.pop(task)
+        self.ended += 1
         if not task.cancelled():
             task.exception()
 

@@ -30,6 +30,9 @@ log = structlog.get_logger()
 LOOK_EVERY = timedelta(minutes=15)
 """How often an account with nothing to do looks for what nobody told it of."""
 
+IDLE_FOR = timedelta(minutes=2)
+"""How long an account that sends nothing, since it was asked to wait or has had its day's share, keeps its turn."""
+
 AWAY_FOR = timedelta(seconds=1)
 SHORTEST_WAIT = timedelta(milliseconds=50)
 
@@ -142,6 +145,7 @@ class Deliveries:
     async def _turn(self, lane: Lane, number: RunId, bell: asyncio.Event) -> None:
         delivery = await self._delivery(lane, await self._begin(lane, number))
         going = asyncio.create_task(delivery.go(self._at_once(lane)))
+        giving_up = asyncio.create_task(self._stop_idle(delivery))
         try:
             while not going.done():
                 await self._until_news(going, bell)
@@ -151,8 +155,17 @@ class Deliveries:
                         delivery.stop()
             await going
         finally:
+            giving_up.cancel()
             going.cancel()
             await asyncio.gather(going, return_exceptions=True)
+
+    async def _stop_idle(self, delivery: Delivery) -> None:
+        """End the turn of an account that cannot send while others wait; it comes again after them."""
+        ended = -1
+        while delivery.ended != ended or not (self._seats.locked() and delivery.is_held_up):
+            ended = delivery.ended
+            await self._clock.sleep(IDLE_FOR)
+        delivery.stop()
 
     async def _begin(self, lane: Lane, number: RunId) -> Run:
         """Note that a run begins; where groups have to be listed for it, do so once."""

@@ -30,6 +30,11 @@ class Uploads:
         self._refused: dict[tuple[bytes, MediaKind], Refused] = {}
         self._contents: dict[bytes, bytes] = {}
 
+    @property
+    def under_way(self) -> bool:
+        """Whether a file is being looked for or uploaded."""
+        return self._turn.locked()
+
     async def once(self, media: Media) -> MediaRef:
         """What to post a file by: from an earlier run, or uploaded now. All who ask meanwhile wait for the one upload.
 
