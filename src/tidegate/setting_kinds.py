@@ -113,6 +113,10 @@ PublicUrl = Annotated[
     Annotated[str, Field(pattern=r"^https?://[A-Za-z0-9.\-\[\]:]+(/[A-Za-z0-9._~\-]+)*/?$")] | None,
     Allowed("an address such as https://example.org/tidegate, or left out"),
 ]
+PublicHosts = Annotated[
+    Annotated[str, Field(pattern=r"^[A-Za-z0-9.\-\[\]:]+((, ?| )[A-Za-z0-9.\-\[\]:]+)*$")] | None,
+    Allowed("names such as gate.example.org, with commas between them, or left out"),
+]
 Host = Annotated[str, Field(min_length=1), Allowed("an address to listen on, such as 127.0.0.1")]
 
 

@@ -28,6 +28,7 @@ from tidegate.setting_kinds import (
     LogFormat,
     LogLevel,
     Port,
+    PublicHosts,
     PublicUrl,
     Rate,
     Room,
@@ -111,6 +112,9 @@ class Settings(BaseSettings):
     web_port: Port = setting(8742, "The port the web floor listens on.")
     web_url: PublicUrl = setting(
         None, "The address at which people reach the pages when a proxy stands before them; its path is the prefix."
+    )
+    web_hosts: PublicHosts = setting(
+        None, "Further host names that requests may give, beside that of web_url and those of this machine itself."
     )
     web_session_for: Span = setting(
         timedelta(days=30), "How long a browser stays signed in to the pages after it was last used."

@@ -30,7 +30,7 @@ class _Tidegate(FastAPI):
     """With the edge around everything, the answer to our own faults included, which middleware would not reach."""
 
     def build_middleware_stack(self) -> ASGIApp:
-        return Edge(super().build_middleware_stack(), prefix=self.state.site.prefix)
+        return Edge(super().build_middleware_stack(), self.state.site)
 
 
 def make_app(database: Database, loaded: Loaded | None = None, *, pages: bool = True) -> FastAPI:

@@ -1,16 +1,17 @@
-"""What holds for every request and answer: the prefix taken off and put on, bodies that end, and security headers."""
+"""What holds for every request and answer: hosts, the prefix taken off and put on, bodies that end, and headers."""
 
 from __future__ import annotations
 
 from http import HTTPStatus
 
-from starlette.datastructures import MutableHeaders
+from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import RedirectResponse
+from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from tidegate.web.problems import refusal
+from tidegate.web.site import Site
 
 POLICY = "; ".join(
     (
@@ -42,23 +43,25 @@ LONGEST_BODY = 1 << 20
 
 _TOO_LONG = f"A request may have {LONGEST_BODY:,} bytes; this one is longer."
 
+_ELSEWHERE = (
+    'Tidegate does not answer for the host "{}". If it is yours, add it to the setting web_hosts (TIDEGATE_WEB_HOSTS).'
+)
+
 UPLOADS = ("/uploads/", "/api/uploads/")
 """Below these paths bodies are bounded by those who take them."""
 
 
 class Edge:
-    """Around the whole application (ASGI); *prefix* is what a proxy may leave on the path, or take off itself."""
+    """Around the whole application (ASGI); the site's prefix is what a proxy may leave on the path, or take off."""
 
-    def __init__(self, app: ASGIApp, prefix: str = "") -> None:
+    def __init__(self, app: ASGIApp, site: Site) -> None:
         self._app = app
-        self._prefix = prefix
+        self._site = site
+        self._prefix = site.prefix
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
-            return
-        if self._prefix and scope["path"] == self._prefix:  # browsers have no cookie of ours for it
-            await RedirectResponse(f"{self._prefix}/", status_code=308)(scope, receive, send)
             return
         if self._prefix and scope["path"].startswith(f"{self._prefix}/"):
             scope = {**scope, "path": scope["path"].removeprefix(self._prefix)}
@@ -73,11 +76,18 @@ class Edge:
                     headers["location"] = self._prefix + headers["location"]
             await send(message)
 
+        await (self._at_once(scope) or self._app)(scope, _bounded(scope, receive), send_with_headers)
+
+    def _at_once(self, scope: Scope) -> Response | None:
+        """The answer to what nobody further in has to see."""
+        host = Headers(scope=scope).get("host")
+        if not self._site.answers_to(host):
+            return refusal(Request(scope), HTTPStatus.MISDIRECTED_REQUEST, _ELSEWHERE.format(host))
+        if self._prefix and scope["path"] == self._prefix:  # browsers have no cookie of ours for it
+            return RedirectResponse(f"{self._prefix}/", status_code=308)
         if _announced(scope) > LONGEST_BODY and not scope["path"].startswith(UPLOADS):
-            answer = refusal(Request(scope), HTTPStatus.REQUEST_ENTITY_TOO_LARGE, _TOO_LONG)
-            await answer(scope, receive, send_with_headers)
-            return
-        await self._app(scope, _bounded(scope, receive), send_with_headers)
+            return refusal(Request(scope), HTTPStatus.REQUEST_ENTITY_TOO_LARGE, _TOO_LONG)
+        return None
 
 
 def _announced(scope: Scope) -> int:
