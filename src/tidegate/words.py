@@ -104,7 +104,11 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """A signed-in identity on one platform, as the store knows it."""
+    """A signed-in identity on one platform, as the store knows it.
+
+    *identity* is the platform's own number of the person or bot, None while nobody knows it; *why* is what the platform
+    or Tidegate said when it stopped the account.
+    """
 
     id: AccountId
     name: str
@@ -113,9 +117,12 @@ class Account:
     state: AccountState
     state_until: datetime | None
     loopback: str | None
+    identity: int | None = None
+    why: str | None = None
 
     @property
     def stands(self) -> str:
-        """What state it is in and what a person does about it, as a sentence."""
+        """What state it is in, why, and what a person does about it."""
         todo = self.state.next_action.replace("NAME", self.name)
-        return f'Account "{self.name}" is {self.state.value.replace("_", " ")}: {todo}.'
+        why = f"{self.why} Next: " if self.why else ""
+        return f'Account "{self.name}" is {self.state.value.replace("_", " ")}: {why}{todo}.'

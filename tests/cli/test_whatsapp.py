@@ -69,10 +69,12 @@ async def test_signed_out_by_the_phone_and_in_again(home: Path, control: str) ->
     assert (early.returncode, "not signed out" in early.stderr) == (2, True)
 
     tell(f"{control}/whatsapp/change", account="+6281200000001", signed_out=True)
-    assert (await asyncio.to_thread(tidegate, "channel", "sync", "shop", home=home)).returncode == 1
+    refused = await asyncio.to_thread(tidegate, "channel", "sync", "shop", home=home)
     (row,) = asked(home, "account", "list")
     assert row["state"] == "signed_out"
     assert row["next_action"] == "sign it in again: tidegate account sign-in shop"
+    told = f'Account "shop" is signed out: {row["why"]} Next: {row["next_action"]}.'
+    assert (refused.returncode, told in refused.stderr) == (1, True)
 
     said = await link_shop(home, control, "account", "sign-in", "shop")
     assert 'Account "shop" is signed in again, as +6281200000001.' in said

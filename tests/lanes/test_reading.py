@@ -201,7 +201,8 @@ async def test_a_stop_waits_for_a_person(
     assert lane.stopped is stop
     assert platform.count("page") == 1
     assert platform.count("send") == 0
-    assert await town.database.pool.fetchval("SELECT state FROM accounts") == state.value
+    stored = await town.database.pool.fetchrow("SELECT state, state_why FROM accounts")
+    assert tuple(stored) == (state.value, str(stop))
     alert = await town.database.pool.fetchrow("SELECT subject, data FROM events WHERE kind = $1", event)
     assert (alert["subject"], alert["data"]["why"]) == ("shop", str(stop))
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 import pytest
 
-from tidegate.app import House
+from tests.waiting import until
+from tidegate import steering
+from tidegate.app import House, run_worker
 from tidegate.clock import SystemClock
 from tidegate.errors import BadInput
 from tidegate.joining import join, new_account, rejoin
@@ -17,9 +21,10 @@ from tidegate.loopback.platforms import Platforms
 from tidegate.loopback.telegram import World as TelegramWorld
 from tidegate.loopback.whatsapp import World as WhatsAppWorld
 from tidegate.loopback.world import World
+from tidegate.mirroring import trade_of
 from tidegate.settings import Settings
 from tidegate.store import accounts
-from tidegate.words import AccountState, Platform, Standing
+from tidegate.words import Account, AccountState, Platform, Standing
 
 PHONES = ("+1000001", "+1000002")
 
@@ -115,3 +120,75 @@ async def test_nobody_else_is_signed_in_as_it_and_nobody_twice(town: Town, platf
     await join(house, new_account("other", platform, Standing.NORMAL, town.control), bob)
     async with house.database.connection() as connection:
         assert [one.account.state for one in await accounts.listing(connection)] == [AccountState.ACTIVE] * 2
+
+
+@asynccontextmanager
+async def served(house: House) -> AsyncIterator[None]:
+    """A worker serves all accounts in the block."""
+    trade, stop = await trade_of(house, every=None), asyncio.Event()
+    worker = asyncio.create_task(
+        run_worker(house, openers=trade.openers, work=trade.work, handlers=trade.handlers, stop=stop)
+    )
+    try:
+        yield
+    finally:
+        stop.set()
+        await worker
+
+
+async def forget_who_they_are(house: House) -> None:
+    """As accounts are that were added before Tidegate kept it."""
+    await house.database.pool.execute("UPDATE accounts SET identity = NULL")
+
+
+async def standing(house: House, name: str) -> Account:
+    async with house.database.connection() as connection:
+        return (await accounts.find(connection, name)).account
+
+
+@pytest.mark.parametrize("platform", Platform)
+async def test_an_account_of_before_is_known_once_it_connects(town: Town, platform: Platform) -> None:
+    """Who it is was told on connecting, without a further call; from then on it is nobody else, and nobody twice."""
+    house, ada = town.house, Somebody(town, 0)
+    me = await join(house, new_account("shop", platform, Standing.NORMAL, town.control), ada)
+    await forget_who_they_are(house)
+
+    async def known() -> bool:
+        return (await standing(house, "shop")).identity == me.id
+
+    async with served(house):
+        await until(known)
+    with pytest.raises(BadInput, match='signed in already, as the account "shop"'):
+        await join(house, new_account("twin", platform, Standing.NORMAL, town.control), ada)
+    asked = await house.database.pool.fetch("SELECT method FROM calls WHERE kind = 'work'")
+    assert asked == []
+
+
+@pytest.mark.parametrize("platform", Platform)
+async def test_two_accounts_of_one_person_wait_for_a_person(town: Town, platform: Platform) -> None:
+    """The one that is found out does not work until a person has removed either, and everybody is told why."""
+    house, ada = town.house, Somebody(town, 0)
+    await join(house, new_account("shop", platform, Standing.NORMAL, town.control), ada)
+    await forget_who_they_are(house)
+    await join(house, new_account("twin", platform, Standing.NORMAL, town.control), ada)
+
+    async def stopped() -> bool:
+        return (await standing(house, "shop")).state is AccountState.PAUSED
+
+    async def works() -> bool:
+        return (await standing(house, "shop")).identity is not None
+
+    async with served(house):
+        await until(stopped)
+        assert (await standing(house, "twin")).state is AccountState.ACTIVE
+        shop = await standing(house, "shop")
+        assert 'signed in already, as the account "twin"' in (shop.why or "")
+        assert "tidegate account remove" in shop.stands
+        async with house.database.transaction() as connection:
+            [event] = await connection.fetch("SELECT data FROM events WHERE kind = 'account.paused'")
+            assert event["data"]["why"] == shop.why
+            await accounts.remove(connection, (await accounts.find(connection, "twin")).account.id, "twin")
+            await steering.resume(connection, "shop")
+        await until(works)
+    shop = await standing(house, "shop")
+    assert (shop.state, shop.why) == (AccountState.ACTIVE, None)

@@ -12,6 +12,8 @@ import httpx
 import pytest
 
 from tests.web.visiting import htmx, sign_in, visiting
+from tidegate import steering
+from tidegate.errors import Halted
 from tidegate.store import accounts, tokens
 from tidegate.store.database import Database
 from tidegate.web.assets import HTMX, HTMX_SHA256, all_assets
@@ -108,6 +110,19 @@ class TestOverview:
 
 
 class TestAccounts:
+    async def test_one_that_was_stopped_says_why(self, client: httpx.AsyncClient, database: Database) -> None:
+        """Paused by a platform it needs a person, and the page says what the platform said; paused by a person not."""
+        async with database.transaction() as connection:
+            number = await accounts.add(connection, "shop", Platform.WHATSAPP, Standing.NEW, loopback="x")
+            await accounts.note_stop(connection, number, Halted("The number is <restricted>."))
+        assert "The number is &lt;restricted&gt;." in (await client.get("/accounts")).text
+        assert "See what to do" in (await client.get("/overview/needs")).text
+        async with database.transaction() as connection:
+            await steering.resume(connection, "shop")
+            await steering.pause(connection, "shop")
+        assert "restricted" not in (await client.get("/accounts")).text
+        assert "Nothing waits for you" in (await client.get("/overview/needs")).text
+
     async def test_only_one_that_is_signed_out_is_signed_in_again(
         self, client: httpx.AsyncClient, database: Database
     ) -> None:

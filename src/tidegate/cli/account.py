@@ -100,7 +100,7 @@ async def _sign_in(name: str, phone: str | None) -> None:
 
 @app.command("list")
 def list_(*, json: Json = False) -> None:
-    """List accounts: state, what to do next, who serves them, their pace."""
+    """List accounts: state, what to do next, who serves them, their pace, and why one was stopped."""
     shell.run(_list(as_json=json))
 
 
@@ -113,6 +113,7 @@ async def _list(*, as_json: bool) -> None:
         shell.print_json(rows)
         return
     columns = ["name", "platform", "state", "served_by", "pace", "paused_until", "next_action"]
+    columns += ["why"] if any(row["why"] for row in rows) else []
     shell.print_table(
         [column.replace("_", " ") for column in columns],
         [[row[column] for column in columns] for row in rows],

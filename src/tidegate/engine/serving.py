@@ -5,16 +5,16 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 
 import structlog
 
 from tidegate.clock import Clock
 from tidegate.engine.pulse import Pulse
-from tidegate.errors import Banned, NotOurs, PlatformError, SignedOut, TidegateError
+from tidegate.errors import BadInput, Banned, Halted, NotOurs, PlatformError, SignedOut, TidegateError
 from tidegate.lanes import Lane, ReadLimits, SendLimits
-from tidegate.port import Client, Opener, Vault
+from tidegate.port import Client, KnowsItself, Opener, Vault
 from tidegate.store import accounts
 from tidegate.store.accounts import Served
 from tidegate.store.calls import Ledger
@@ -134,6 +134,7 @@ class Serving:
             async with self._means.opening:
                 client = await self._open()
                 stack.push_async_callback(client.close)
+                await self._recognise(client)
                 lane = await self._lane(client)
             self.lane = lane
             self._connected.set()
@@ -147,6 +148,23 @@ class Serving:
                 except NotOurs:  # calls stopped for want of a beat: stay connected, go on when it comes
                     log.info("account.waits_for_beat", account=self.account.name)
                     await self._means.clock.sleep(self._pulse.every)
+
+    async def _recognise(self, client: Client) -> None:
+        """Keep who the account is where nobody knew; a person settles it when that is another account already."""
+        if not isinstance(client, KnowsItself) or client.signed_in_as.id == self.account.identity:
+            return
+        me = client.signed_in_as
+        try:
+            async with self._means.database.transaction() as connection:
+                await accounts.fence(connection, self.claim(), to_change=True)
+                await accounts.require_same(connection, self.account, me.id, me.name)
+                await accounts.note_identity(connection, self.account.id, me.id)
+        except BadInput as problem:
+            raise Halted(
+                f"{problem} This account keeps still until that is settled; remove one that is too many with: "
+                "tidegate account remove"
+            ) from problem
+        self.account = replace(self.account, identity=me.id)
 
     async def _lane(self, client: Client) -> Lane:
         limits = self._means.limits(self.account)

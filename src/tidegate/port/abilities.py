@@ -89,6 +89,14 @@ class Lists(Protocol):
 
 
 @runtime_checkable
+class KnowsItself(Protocol):
+    """Was told who the account is when it connected, which costs no call of its own."""
+
+    @property
+    def signed_in_as(self) -> Me: ...
+
+
+@runtime_checkable
 class SignsOut(Protocol):
     """Can end the account's sign-in at the platform, after which nothing more can be asked with it."""
 

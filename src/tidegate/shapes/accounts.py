@@ -15,13 +15,14 @@ from tidegate.words import AccountId
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AccountRow:
-    """An account: its state, what a person does next about it, who serves it, and its pace."""
+    """An account: its state, why it was stopped, what a person does next about it, who serves it, and its pace."""
 
     id: int
     name: str
     platform: str
     standing: str
     state: str
+    why: str | None
     next_action: str
     served_by: str | None
     pace: str
@@ -48,6 +49,7 @@ def _row(listed: Listed, paces: Mapping[AccountId, Shown]) -> AccountRow:
         platform=account.platform.value,
         standing=account.standing.value,
         state=account.state.value,
+        why=account.why,
         next_action=account.state.next_action.replace("NAME", account.name),
         served_by=listed.served_by,
         pace=str(paces.get(account.id, "")),

@@ -16,7 +16,10 @@ AT_A_TIME = 50
 
 @dataclass(frozen=True, slots=True)
 class ShownAccount:
-    """An account. *sent*, *read* and *errors* are of the last 24 hours; *warm_cap* is what a warm-up allows today."""
+    """An account. *sent*, *read* and *errors* are of the last 24 hours; *warm_cap* is what a warm-up allows today.
+
+    *state_why* is what was said when it was stopped.
+    """
 
     id: int
     name: str
@@ -24,6 +27,7 @@ class ShownAccount:
     standing: Standing
     state: AccountState
     state_until: datetime | None
+    state_why: str | None
     loopback: str | None
     served_by: str | None
     paused_until: datetime | None
@@ -57,7 +61,7 @@ _SHOWN = """
         WHERE at > clock_now() - interval '24 hours' AND kind = 'work' AND account IN (SELECT id FROM shown)
         GROUP BY account
     )
-    SELECT s.id, s.name, s.platform, s.standing, s.state, s.state_until, s.loopback, w.name AS served_by,
+    SELECT s.id, s.name, s.platform, s.standing, s.state, s.state_until, s.state_why, s.loopback, w.name AS served_by,
         (SELECT max(until) FROM waits
          WHERE account = s.id AND kind = 'account' AND until > clock_now()) AS paused_until,
         p.rate, p.ceiling, p.per_hour, p.per_day, p.warm_since, p.warm_cap,

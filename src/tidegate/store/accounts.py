@@ -13,7 +13,7 @@ from tidegate.store import feed
 from tidegate.store.database import Connection
 from tidegate.words import Account, AccountId, AccountState, Claim, Platform, Standing, WorkerNumber
 
-_COLUMNS = "a.id, a.name, a.platform, a.standing, a.state, a.state_until, a.loopback"
+_COLUMNS = "a.id, a.name, a.platform, a.standing, a.state, a.state_until, a.state_why, a.loopback, a.identity"
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,8 +129,9 @@ async def change_state(
 ) -> bool:
     """Move an account to *state* from one of the *expected* ones, with its event; False when it was in none of them."""
     name = await connection.fetchval(
-        "UPDATE accounts SET state = $2, state_until = $3 WHERE id = $1 AND state = ANY($4) RETURNING name",
-        account, state.value, until, [one.value for one in expected],
+        "UPDATE accounts SET state = $2, state_until = $3, state_why = $5 WHERE id = $1 AND state = ANY($4) "
+        "RETURNING name",
+        account, state.value, until, [one.value for one in expected], why,
     )  # fmt: skip
     if name is None:
         return False
@@ -141,7 +142,7 @@ async def change_state(
 
 
 async def note_stop(connection: Connection, account: AccountId, stop: SignedOut | Banned) -> bool:
-    """Store that a platform stopped an account, with its reason in the event; False when that was known already."""
+    """Store that an account was stopped, with the reason, and its event; False when that was known already."""
     working = [AccountState.ACTIVE, AccountState.PAUSED]
     return await change_state(
         connection,
@@ -261,6 +262,8 @@ def _account(row: asyncpg.Record) -> Account:
         state=AccountState(row["state"]),
         state_until=row["state_until"],
         loopback=row["loopback"],
+        identity=row["identity"],
+        why=row["state_why"],
     )
 
 

@@ -158,7 +158,12 @@ async def lately(connection: Connection) -> Lately:
 async def needs(connection: Connection, most: int = 10) -> Needs:
     """Accounts that cannot work by themselves, archives that were given up, runs that a person has to look at."""
     accounts = await connection.fetch(
-        "SELECT name, state FROM accounts WHERE state IN ('signed_out', 'banned') ORDER BY id LIMIT $1", most
+        """
+        SELECT name, state FROM accounts
+        WHERE state IN ('signed_out', 'banned') OR state_why IS NOT NULL
+        ORDER BY id LIMIT $1
+        """,
+        most,
     )
     runs = await connection.fetch(
         """

@@ -53,6 +53,7 @@ _TOLD: dict[str, Callable[[Mapping[str, Any]], str]] = {
     "cycle.ended": _cycle,
     "channel.read": _read,
     "account.added": _seen("platform"),
+    **dict.fromkeys(("account.paused", "account.signed_out", "account.banned"), _seen("why")),
     "archive.failed": _seen("reason", "detail"),
     "lane.paused": lambda data: f"until {_moment(data['until'])}" if data.get("until") else "",
     "reminder.fired": _seen("body"),

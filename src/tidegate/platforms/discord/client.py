@@ -28,6 +28,7 @@ from tidegate.port import (
     GuildPage,
     Head,
     Hint,
+    Me,
     Message,
     MessageId,
     Page,
@@ -68,7 +69,8 @@ class DiscordAccount:
     recognises_for: timedelta | None = timedelta(minutes=2)
     """Discord keeps a nonce "a few minutes"; one older than this is taken for forgotten."""
 
-    def __init__(self, rest: Rest, hearing: Hearing, ears: Ears | None) -> None:
+    def __init__(self, rest: Rest, hearing: Hearing, ears: Ears | None, me: Me) -> None:
+        self.signed_in_as = me
         self._rest = rest
         self._hearing = hearing
         self._ears = ears

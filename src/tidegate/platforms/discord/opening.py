@@ -16,6 +16,7 @@ from tidegate.platforms.discord.client import DiscordAccount
 from tidegate.platforms.discord.hearing import Hearing
 from tidegate.platforms.discord.rest import Rest
 from tidegate.platforms.discord.rights import Json
+from tidegate.platforms.discord.translate import me_of
 from tidegate.platforms.discord.troubles import INTENTS_MISSING, NOT_A_BOT
 from tidegate.platforms.discord.wire import Wire
 from tidegate.port import NoteConnect, Opener, Vault
@@ -40,7 +41,6 @@ def discord_opener(clock: Clock, *, live: bool = True, find_loopback: FindLoopba
         rest = await door(account, clock, note_connect, find_loopback or ask_control)
         hearing = Hearing(Book())
         wire = Wire(rest, hearing, clock, note_connect) if live else None
-        client = DiscordAccount(rest, hearing, wire)
         try:
             me = await introduce(rest, token.decode())
             if wire is not None:
@@ -48,9 +48,11 @@ def discord_opener(clock: Clock, *, live: bool = True, find_loopback: FindLoopba
             else:
                 hearing.book.begin(me["id"], await _my_guilds(rest))
         except BaseException:
-            await client.close()
+            if wire is not None:
+                await wire.close()
+            await rest.close()
             raise
-        return client
+        return DiscordAccount(rest, hearing, wire, me_of(me))
 
     return connect
 

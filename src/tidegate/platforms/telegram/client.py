@@ -98,6 +98,10 @@ class TelegramAccount:
     def last_look(self, look: Look) -> None:
         self._wire.last_look = look
 
+    @property
+    def signed_in_as(self) -> Me:
+        return translate.me_of(self._wire.user)
+
     def method(self, verb: str) -> str:
         return _METHODS[verb]
 

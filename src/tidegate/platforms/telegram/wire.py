@@ -57,6 +57,7 @@ class Wire:
         self._room = room
         self.last_look: Look = lambda: None
         self._line: Line | None = None
+        self.user: Any = None  # who Telegram said that we are, on connecting
         self._closed = False
         self._stopped: SignedOut | Banned | None = None
         self._keeper: asyncio.Task[None] | None = None
@@ -164,6 +165,7 @@ class Wire:
             await line.hang_up()
             raise SignedOut("This account is not signed in to Telegram.")
         line.lost = line.disconnected
+        self.user = line.user
         return line
 
     def _look(self) -> None:

@@ -40,9 +40,9 @@ class WhatsAppAccount:
     media_lasts: timedelta | None = timedelta(days=7)
     """WhatsApp says nothing; after about a month files were reported to be gone."""
 
-    def __init__(self, wire: Wire, number: str, *, hand_on_within: timedelta = HAND_ON_WITHIN) -> None:
+    def __init__(self, wire: Wire, me: Me, *, hand_on_within: timedelta = HAND_ON_WITHIN) -> None:
+        self.signed_in_as = me
         self._wire = wire
-        self._number = number
         self._hand_on_within = hand_on_within
         self._addresses: dict[ChannelId, str] = {}
 
@@ -82,7 +82,7 @@ class WhatsAppAccount:
         answer = await self._read("groups", "list the groups")
         groups = answer.head["ok"]["groups"]
         self._addresses |= addresses_of(groups)
-        return ChannelPage(heads_of(groups, self._number), next=None)
+        return ChannelPage(heads_of(groups, str(self.signed_in_as.id)), next=None)
 
     async def me(self) -> Me:
         found = (await self._read("me", "say who the account is")).head["ok"]

@@ -11,6 +11,7 @@ from tidegate.errors import BadInput, SignedOut
 from tidegate.platforms import control as control_of
 from tidegate.platforms.whatsapp.client import HAND_ON_WITHIN, WhatsAppAccount
 from tidegate.platforms.whatsapp.line import STAND_IN
+from tidegate.platforms.whatsapp.translate import me_of
 from tidegate.platforms.whatsapp.troubles import NOT_LINKED
 from tidegate.platforms.whatsapp.wire import Home, Wire
 from tidegate.port import NoteConnect, Opener, Vault
@@ -51,7 +52,7 @@ def whatsapp_opener(
         if account.loopback is None and not await sessions.holds(home.device):
             raise SignedOut(NOT_LINKED)
         wire = Wire(home, clock, note_connect)
-        client = WhatsAppAccount(wire, home.device.partition(":")[0], hand_on_within=hand_on_within)
+        client = WhatsAppAccount(wire, me_of(home.device), hand_on_within=hand_on_within)
         wire.warm_up = lambda: client.warm_up(note_connect)
         try:
             await wire.open()

@@ -17,6 +17,7 @@ from tidegate.errors import BadInput, PlatformError
 from tidegate.frames import Frame
 from tidegate.platforms.whatsapp.line import Line
 from tidegate.platforms.whatsapp.opening import DEVICE, SILENT_AFTER, FindLoopback, Sessions, ask_control, home_of
+from tidegate.platforms.whatsapp.translate import me_of
 from tidegate.platforms.whatsapp.troubles import connect_trouble, read_trouble, stopped_by
 from tidegate.port import Accept, Me, NoteConnect, Vault, anybody
 from tidegate.words import Account
@@ -80,7 +81,7 @@ async def pair(
     try:
         async for step in _steps(line, _Telling(told, clock), number, note_connect):
             if isinstance(step, _Device):
-                me = _owner(step)
+                me = me_of(step.address)
                 await _insist(line, me, accept, note_connect)
                 await vault.write(DEVICE, step.address.encode())
                 yield Linked(me)
@@ -94,11 +95,6 @@ async def pair(
 @dataclass(frozen=True, slots=True)
 class _Device:
     address: str
-
-
-def _owner(device: _Device) -> Me:
-    number = device.address.partition(":")[0]
-    return Me(int(number), f"+{number}")
 
 
 async def _insist(line: Line, me: Me, accept: Accept, note_connect: NoteConnect) -> None:

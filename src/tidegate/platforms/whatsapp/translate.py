@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from tidegate.platforms.whatsapp.numbers import number_of
-from tidegate.port import Channel, ChannelId, Head, Receipt
+from tidegate.port import Channel, ChannelId, Head, Me, Receipt
 from tidegate.port.media import Arrived
 
 
@@ -32,6 +32,12 @@ def addresses_of(groups: Sequence[Mapping[str, Any]]) -> dict[ChannelId, str]:
 def _administers(members: Sequence[Sequence[Any]], me: str) -> bool:
     """Whether *me* is an admin; a member is named by its number, or by both an alias and its number."""
     return any(admin and me in (name, phone) for name, phone, admin in members)
+
+
+def me_of(device: str) -> Me:
+    """Whose phone a linked device belongs to, by the device's address."""
+    number = device.partition(":")[0]
+    return Me(int(number), f"+{number}")
 
 
 def receipt_of(answer: Mapping[str, Any]) -> Receipt:
