@@ -7,10 +7,11 @@ from datetime import timedelta
 import pytest
 
 from tests.reminders.conftest import MORNING, Scene, Shop
-from tests.reminders.groups_platform import Recognising
-from tidegate.errors import BadInput
+from tests.reminders.groups_platform import Recognising, Trouble
+from tidegate.errors import BadInput, OutcomeUnknown
 from tidegate.platforms.whatsapp.numbers import number_of
 from tidegate.port import Channel, ChannelId
+from tidegate.reminders import controls
 from tidegate.reminders.estimating import Foreseen, foresee
 from tidegate.reminders.plan import Plan, make_plan
 from tidegate.rules.pacing import Allowance
@@ -289,3 +290,23 @@ async def test_a_whatsapp_group_is_named_by_its_address(scene: Scene, forgetful:
     await scene.fire()
     await scene.pass_time(minutes=1)
     assert forgetful.platform.by_group() == {number_of(named): 1}
+    await scene.fire(test_on=named)
+    await scene.pass_time(minutes=1)
+    assert forgetful.platform.by_group() == {number_of(named): 2}
+
+
+@pytest.mark.parametrize("named", ["120363041234567890@g.us", "6281200000001-1500000000@g.us"])
+async def test_a_doubt_is_settled_for_a_group_by_its_address(scene: Scene, forgetful: Shop, named: str) -> None:
+    """What a reminder's targets are named by is what every command takes for one."""
+    async with scene.database.transaction() as connection:
+        seen = [Channel(number_of(named), "Shops", may_post=True), Channel(ChannelId(7), "Others", may_post=True)]
+        await channels.see(connection, Platform.WHATSAPP, forgetful.account.id, seen)
+    await scene.reminder()
+    forgetful.platform.troubles = [Trouble(OutcomeUnknown("No answer."), after=True)] * 2
+    await scene.serve(forgetful)
+    run = await scene.fire()
+    await scene.pass_time(minutes=1)
+    assert await scene.do(controls.resolve, run, controls.Resolution.SENT, groups=[named]) == 1
+    assert await scene.counts(run) == {"sent": 1, "unknown": 1}
+    async with scene.database.connection() as connection:
+        assert (await channels.find(connection, named)).title == "Shops"

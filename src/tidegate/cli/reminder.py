@@ -215,7 +215,7 @@ async def _fire(name: str, *, as_json: bool) -> None:
 @app.command("test")
 def try_out(
     name: Name,
-    target: Annotated[str, typer.Option(metavar="GROUP", help="The group to send it to: its title or number.")],
+    target: Annotated[str, typer.Option(metavar="GROUP", help="The group to send it to: title, number or address.")],
     *,
     json: Json = False,
 ) -> None:

@@ -9,6 +9,7 @@ from datetime import datetime
 from tidegate.errors import BadInput
 from tidegate.reminders.reminder import Reminder, ReminderPart, WhenClosed
 from tidegate.reminders.written import checked
+from tidegate.rules.numbering import means
 from tidegate.rules.taking import too_large, too_long
 from tidegate.rules.window import Opening, Window
 from tidegate.store import targets
@@ -71,7 +72,7 @@ def first_opening(window: Window, now: datetime, *, late: WhenClosed) -> Opening
 
 
 def _only(kept: KeptReminder, groups: Sequence[Group], name: str) -> Group:
-    meant = [one for one in groups if name in (one.title, str(one.number))]
+    meant = [one for one in groups if means(name, one.title, one.number)]
     if len(meant) != 1:
         raise BadInput(
             f'The reminder "{kept.name}" goes to {"several groups" if meant else "no group"} called "{name}"; '

@@ -1,4 +1,7 @@
-"""WhatsApp's groups by number. It names them by addresses: those of new groups are numbers, of old ones not."""
+"""Groups by number, however they are written.
+
+WhatsApp names its groups by addresses: those of new groups are numbers, of old ones not.
+"""
 
 from __future__ import annotations
 
@@ -15,3 +18,13 @@ def group_number(address: str) -> int:
         return int(name)
     made = int.from_bytes(sha256(name.encode()).digest()[:8], "big") % FIRST_OF_OUR_OWN
     return FIRST_OF_OUR_OWN + made
+
+
+def as_number(written: str) -> str:
+    """What is written for a group, as a bare number: of a WhatsApp address, or without the -100 of Telegram's bots."""
+    return str(group_number(written)) if written.endswith("@g.us") else written.removeprefix("-100")
+
+
+def means(written: str, title: str, number: int | None) -> bool:
+    """Whether *written* stands for the group of that title and number; one that nobody knows any more has no number."""
+    return written == title or (number is not None and as_number(written) == str(number))

@@ -10,6 +10,7 @@ import asyncpg
 
 from tidegate.errors import BadInput
 from tidegate.port import Channel, ChannelId
+from tidegate.rules.numbering import as_number
 from tidegate.rules.scanning import free_offsets
 from tidegate.store import feed
 from tidegate.store.database import Connection
@@ -143,7 +144,7 @@ async def claim_readers(connection: Connection, account: AccountId) -> None:
 
 async def find(connection: Connection, named: str) -> Kept:
     """The channel of that number or title, or a sentence that names the candidates."""
-    number = number_in(named.removeprefix("-100") if named.startswith("-100") else named)
+    number = number_in(as_number(named))
     rows = await connection.fetch(f"{_KEPT} WHERE c.number = $1 OR c.title = $2 ORDER BY c.id", number, named)
     if len(rows) == 1:
         return _kept(rows[0])

@@ -10,6 +10,7 @@ from datetime import datetime, timedelta
 from tidegate.errors import BadInput
 from tidegate.port import ChannelId
 from tidegate.rules.delivering import PartState, TargetState
+from tidegate.rules.numbering import as_number, means
 from tidegate.store.database import Connection
 from tidegate.words import RunId
 
@@ -90,13 +91,13 @@ async def called(connection: Connection, run: RunId, names: Sequence[str]) -> li
         """
         SELECT t.number, t.title, c.number AS channel
         FROM run_targets t LEFT JOIN channels c ON c.id = t.channel
-        WHERE t.run = $1 AND (t.title = ANY($2) OR c.number::text = ANY($2))
+        WHERE t.run = $1 AND (t.title = ANY($2) OR c.number::text = ANY($3))
         """,
-        run, list(names),
+        run, list(names), [as_number(name) for name in names],
     )  # fmt: skip
     found = []
     for name in names:
-        meant = [row["number"] for row in rows if name in (row["title"], str(row["channel"]))]
+        meant = [row["number"] for row in rows if means(name, row["title"], row["channel"])]
         if not meant:
             raise BadInput(f'Run {run} goes to no group "{name}". See them with: tidegate runs show {run}')
         found += meant

@@ -9,7 +9,7 @@ import asyncpg
 
 from tidegate.errors import BadInput
 from tidegate.port import ChannelId
-from tidegate.rules.numbering import group_number
+from tidegate.rules.numbering import as_number, means
 from tidegate.store.database import Connection
 from tidegate.words import AccountId, ReminderId
 
@@ -65,7 +65,6 @@ async def of_reminder(connection: Connection, reminder: ReminderId) -> list[Grou
 
 async def named(connection: Connection, account: AccountId | None, names: Sequence[str]) -> dict[str, Group]:
     """The groups of these names or numbers that *account* sees, or any; a sentence where that is none or several."""
-    wanted = {name: _plain(name) for name in names}
     seen_by, whose = ("", ()) if account is None else ("s.account = $3 AND", (account,))
     rows = await connection.fetch(
         f"""
@@ -74,19 +73,11 @@ async def named(connection: Connection, account: AccountId | None, names: Sequen
         WHERE {seen_by} (c.title = ANY($1) OR c.number::text = ANY($2))
         ORDER BY c.id
         """,
-        list(wanted), list(wanted.values()), *whose,
+        list(names), [as_number(name) for name in names], *whose,
     )  # fmt: skip
     found = [_group(row) for row in rows]
     nobody = "No account sees a" if account is None else "The account sees no"
-    return {
-        name: _only(name, [one for one in found if name == one.title or plain == str(one.number)], nobody)
-        for name, plain in wanted.items()
-    }
-
-
-def _plain(name: str) -> str:
-    """A number as platforms and people write it, without what surrounds it; a WhatsApp address as its number."""
-    return str(group_number(name)) if name.endswith("@g.us") else name.removeprefix("-100")
+    return {name: _only(name, [one for one in found if means(name, one.title, one.number)], nobody) for name in names}
 
 
 def _only(name: str, candidates: Sequence[Group], nobody: str) -> Group:
