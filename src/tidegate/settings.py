@@ -116,6 +116,9 @@ class Settings(BaseSettings):
     web_hosts: PublicHosts = setting(
         None, "Further host names that requests may give, beside that of web_url and those of this machine itself."
     )
+    web_waits_for: Span = setting(
+        timedelta(seconds=30), "How long a page or an answer of the API waits for the database before it says so."
+    )
     web_session_for: Span = setting(
         timedelta(days=30), "How long a browser stays signed in to the pages after it was last used."
     )

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import shutil
+import signal
 import socket
 from collections.abc import Iterator
+from datetime import timedelta
 from pathlib import Path
 
 import asyncpg
@@ -16,7 +19,7 @@ from hypothesis import strategies as st
 from tests.servers import OwnServer, free_port, pgbouncer
 from tidegate.errors import BadInput, TidegateError
 from tidegate.store import reaching
-from tidegate.store.database import OLDEST_SERVER, Address, Database, require_supported
+from tidegate.store.database import AWAY, OLDEST_SERVER, Address, Database, require_supported
 from tidegate.store.poolers import refuse_transaction_pooler
 from tidegate.store.programs import wheel_programs
 from tidegate.store.reaching import Unreachable, connect, place
@@ -268,3 +271,34 @@ async def test_a_pooler_as_the_only_address_says_what_to_set(address: Address, b
         url = _behind(bouncer, address)
         with pytest.raises(Unreachable, match="TIDEGATE_DATABASE_DIRECT_URL"):
             await Database.open(Address(url, url))
+
+
+async def test_whoever_waits_only_so_long_is_let_go(database: Database) -> None:
+    """Also from a transaction, and also when the server's process reacts to nothing, not even to a cancelled query."""
+    bounded = database.within(timedelta(milliseconds=200))
+    async with database.connection() as connection:
+        process = connection.get_server_pid()  # the pool gives the one back first that was used last
+
+    async def ask() -> None:
+        async with bounded.transaction() as connection:
+            assert connection.get_server_pid() == process
+            os.kill(process, signal.SIGSTOP)
+            await connection.execute("SELECT 1")
+
+    try:
+        ended, _ = await asyncio.wait([asyncio.create_task(ask())], timeout=60)
+    finally:
+        os.kill(process, signal.SIGCONT)
+    assert [isinstance(one.exception(), AWAY) for one in ended] == [True]
+    async with database.connection() as connection:
+        assert await connection.fetchval("SELECT 1") == 1
+
+
+async def test_whoever_may_wait_is_not_cut_by_those_who_may_not(database: Database) -> None:
+    """Workers share the pool with pages, and their long statements go on."""
+    bounded = database.within(timedelta(milliseconds=100))
+    async with database.connection() as connection:
+        with pytest.raises(TimeoutError):
+            async with bounded.connection() as other:
+                await other.execute("SELECT pg_sleep(60)")
+        assert await connection.fetchval("SELECT 1 FROM pg_sleep(0.3)") == 1

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 import json
 import secrets
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any, TypeAlias
 
 import asyncpg
-from asyncpg.pool import PoolAcquireContext, PoolConnectionProxy
+from asyncpg.pool import PoolConnectionProxy
 
 from tidegate.errors import TidegateError
 from tidegate.store.bell import Bell
@@ -56,6 +58,7 @@ class Database:
         self.name = name
         self.pool = pool
         self.bell = Bell(pool)
+        self._seconds: float | None = None
 
     @classmethod
     async def open(cls, address: Address, *, connections: int = 10, name: str | None = None) -> Database:
@@ -93,13 +96,19 @@ class Database:
         except TimeoutError:
             self.pool.terminate()
 
-    def connection(self) -> PoolAcquireContext:
+    def within(self, span: timedelta) -> Database:
+        """The same for whoever cannot wait for ever: a connection serves so long, and then the database is away."""
+        bounded = copy.copy(self)
+        bounded._seconds = span.total_seconds()
+        return bounded
+
+    def connection(self) -> AbstractAsyncContextManager[Connection]:
         """A connection for single statements.
 
         Waiting for one and giving it back are bounded: a server that was cut off would otherwise hold whoever gives
         one back for ever, and no time-out around it would help.
         """
-        return self.pool.acquire(timeout=PATIENCE)
+        return self.pool.acquire(timeout=PATIENCE) if self._seconds is None else _within(self.pool, self._seconds)
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[Connection]:
@@ -121,6 +130,18 @@ class Database:
             connection.terminate()
             raise
         return connection
+
+
+@asynccontextmanager
+async def _within(pool: asyncpg.Pool, seconds: float) -> AsyncIterator[Connection]:
+    """Take back what is not answered in time; a server that does not even react to that is hung up on."""
+    letting_go = min(seconds, PATIENCE)
+    async with asyncio.timeout(seconds), pool.acquire(timeout=letting_go) as connection:
+        hanging_up = asyncio.get_running_loop().call_later(seconds + letting_go, connection.terminate)
+        try:
+            yield connection
+        finally:
+            hanging_up.cancel()
 
 
 def require_supported(version_number: int) -> None:

@@ -36,6 +36,7 @@ class _Tidegate(FastAPI):
 def make_app(database: Database, loaded: Loaded | None = None, *, pages: bool = True) -> FastAPI:
     """The application over one open database, set as *loaded* says; a worker alone has no *pages*."""
     loaded = loaded or load({})
+    database = database.within(loaded.settings.web_waits_for)
     site = Site.of(loaded.settings)
     app = _Tidegate(title="Tidegate", version=__version__, docs_url=None, redoc_url=None, openapi_url=None)
     explain(app)
