@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable, Coroutine
+from typing import Any
 
 import pytest
 
@@ -42,6 +44,45 @@ async def test_the_first_to_end_ends_the_others() -> None:
     with pytest.raises(ConnectionResetError):
         await first_of(other.go(), breaks())
     assert (one.ended, other.ended) == (True, True)
+
+
+class Tidy:
+    """Takes a while to tidy up once it is told to end; counts how often it was told."""
+
+    def __init__(self) -> None:
+        self.told = 0
+        self.tidied = False
+
+    async def go(self) -> None:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            self.told += 1
+            try:
+                for _ in range(5):
+                    await asyncio.sleep(0)
+                self.tidied = True
+            except asyncio.CancelledError:
+                self.told += 1
+                raise
+
+
+@pytest.mark.parametrize("way", [together, first_of])
+@pytest.mark.parametrize("times", [1, 2, 3])
+async def test_who_is_told_to_end_may_tidy_up(way: Callable[..., Coroutine[Any, Any, None]], times: int) -> None:
+    """Told twice, a transaction would be cut off in mid-rollback and a send before it is marked; so each is told once.
+
+    That holds however fast the others end, and however often whoever waits for them is told.
+    """
+    job, tidy = Job(), Tidy()
+    waiting = asyncio.create_task(way(job.go(), tidy.go()))
+    for _ in range(times):
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        waiting.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await waiting
+    assert (job.ended, tidy.told, tidy.tidied) == (True, 1, True)
 
 
 async def test_what_goes_on_beside_a_block_ends_with_it() -> None:

@@ -27,7 +27,8 @@ async def each(items: Iterable[T], do: Callable[[T], Awaitable[None]], *, at_onc
 async def together(*jobs: Coroutine[Any, Any, None]) -> None:
     """Do several things until all are done; the first failure ends the others before it is raised."""
     async with beside(*jobs) as tasks:
-        await asyncio.gather(*tasks)
+        for ended in asyncio.as_completed(tasks):
+            await ended
 
 
 async def first_of(*jobs: Coroutine[Any, Any, object]) -> None:
@@ -40,11 +41,27 @@ async def first_of(*jobs: Coroutine[Any, Any, object]) -> None:
 
 @asynccontextmanager
 async def beside(*jobs: Coroutine[Any, Any, T]) -> AsyncIterator[list[asyncio.Task[T]]]:
-    """Do several things for as long as the block lasts; a failure is told to whoever looks at its task."""
+    """Do several things for as long as the block lasts; a failure is told to whoever looks at its task.
+
+    They are told to end once, and then waited for, however often the one who waits is told: a second word would
+    cut off what they do on their way out, such as a rollback.
+    """
     tasks = [asyncio.create_task(job) for job in jobs]
     try:
         yield tasks
     finally:
         for task in tasks:
             task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await _undisturbed(asyncio.gather(*tasks, return_exceptions=True))
+
+
+async def _undisturbed(ending: asyncio.Future[Any]) -> None:
+    """Wait for *ending*; a cancellation that comes meanwhile is raised afterwards."""
+    cancelled: asyncio.CancelledError | None = None
+    while not ending.done():
+        try:
+            await asyncio.shield(ending)
+        except asyncio.CancelledError as told:
+            cancelled = told
+    if cancelled is not None:
+        raise cancelled

@@ -17,7 +17,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.servers import OwnServer, free_port, pgbouncer
+from tests.waiting import until
 from tidegate.errors import BadInput, TidegateError
+from tidegate.side_by_side import together
 from tidegate.store import reaching
 from tidegate.store.database import AWAY, OLDEST_SERVER, Address, Database, require_supported
 from tidegate.store.poolers import refuse_transaction_pooler
@@ -302,3 +304,33 @@ async def test_whoever_may_wait_is_not_cut_by_those_who_may_not(database: Databa
             async with bounded.connection() as other:
                 await other.execute("SELECT pg_sleep(60)")
         assert await connection.fetchval("SELECT 1 FROM pg_sleep(0.3)") == 1
+
+
+async def test_a_transaction_that_is_cancelled_is_rolled_back_in_order(database: Database) -> None:
+    """Work that is ended while a statement runs leaves no open transaction for the pool to find and complain of."""
+    complaints: list[str] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, about: complaints.append(about["message"]))
+
+    async def change() -> None:
+        async with database.transaction() as connection:
+            await connection.execute("UPDATE house SET world = 'loopback'")
+            await connection.execute("SELECT pg_sleep(60)")
+
+    async def asleep() -> bool:
+        found: bool = await database.pool.fetchval(
+            "SELECT EXISTS (SELECT FROM pg_stat_activity WHERE query = 'SELECT pg_sleep(60)' AND state = 'active' "
+            "AND application_name = $1)",
+            database.name,
+        )
+        return found
+
+    async def rest() -> None:
+        await asyncio.Event().wait()
+
+    working = asyncio.create_task(together(change(), rest()))
+    await until(asleep)
+    working.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await working
+    assert complaints == []
+    assert await database.pool.fetchval("SELECT world FROM house") is None
