@@ -15,6 +15,7 @@ from pydantic import SecretStr
 
 from tests.mirror.conftest import telegram, world  # noqa: F401 - fixtures of the mirror's own tests
 from tests.platforms.telegram.people import PHONE, Person, finding
+from tests.waiting import until
 from tidegate.app import House, run_worker
 from tidegate.clock import SystemClock
 from tidegate.engine.asking import ask_owner
@@ -106,9 +107,7 @@ async def test_a_command_left_while_nobody_worked_is_honoured(office: Office) ->
     async with office.database.transaction() as connection:
         number = await commands.ask(connection, office.account.id, "cycle", {"channel": None})
     async with office.worker("anna", None):
-        async with asyncio.timeout(20):
-            while (answer := await commands.answer_of(office.database.pool, number)) is None:
-                await asyncio.sleep(0.01)
+        answer = await until(lambda: commands.answer_of(office.database.pool, number))
     assert answer.state == "done"
     assert (answer.result["cycle"], answer.result["gated"]) == (1, 1)
     assert len(await office.cycles()) == 1

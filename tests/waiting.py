@@ -5,16 +5,17 @@ from __future__ import annotations
 import asyncio
 import inspect
 from collections.abc import Callable
+from typing import Any
 
 PATIENCE = 120.0
 LOOK_EVERY = 0.02
 
 
-async def until(condition: Callable[[], object], *, within: float = PATIENCE) -> None:
-    """Come back as soon as *condition*, plain or awaited, says yes; ``TimeoutError`` if it never does."""
+async def until(condition: Callable[[], object], *, within: float = PATIENCE) -> Any:
+    """Come back with what *condition*, plain or awaited, says as soon as that is a yes; else ``TimeoutError``."""
     async with asyncio.timeout(within):
         while True:
-            found = condition()
-            if await found if inspect.isawaitable(found) else found:
-                return
+            said = condition()
+            if found := await said if inspect.isawaitable(said) else said:
+                return found
             await asyncio.sleep(LOOK_EVERY)

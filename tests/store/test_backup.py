@@ -18,6 +18,7 @@ import pytest
 
 from tests.conftest import on_database
 from tests.servers import embedded
+from tests.waiting import until
 from tidegate.errors import BadInput, TidegateError
 from tidegate.store.backup import back_up, restore
 from tidegate.store.database import Address, Database
@@ -334,12 +335,13 @@ async def test_the_password_is_never_an_argument(database: Database) -> None:
     async with database.transaction() as connection:
         await connection.execute("LOCK TABLE accounts IN ACCESS EXCLUSIVE MODE")  # holds pg_dump where it is
         backup = asyncio.create_task(back_up(Address(url, url), Path("/dev/null"), force=False, tell=silent))
-        async with asyncio.timeout(30):
-            while not (found := _children("pg_dump")):
-                assert not backup.done(), backup.result()
-                await asyncio.sleep(0.01)
+
+        def dumping() -> list[str]:
+            assert not backup.done(), backup.result()
+            return _children("pg_dump")
+
+        found = await until(dumping)
     await backup
-    assert found
     assert all("hunter2secret" not in arguments for arguments in found)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import re
 from collections.abc import AsyncIterator
@@ -11,6 +10,7 @@ from importlib.resources import files
 import httpx
 import pytest
 
+from tests.waiting import until
 from tests.web.visiting import htmx, sign_in, visiting
 from tidegate import steering
 from tidegate.errors import Halted
@@ -101,9 +101,12 @@ class TestOverview:
             "figures": "accounts served, of 1",
             "running": "Nothing is under way",
         }
-        async with asyncio.timeout(30):
-            while "account signed out" not in (page := (await client.get("/")).text):
-                await asyncio.sleep(0.05)
+
+        async def told() -> bool:
+            return "account signed out" in (await client.get("/")).text
+
+        await until(told)
+        page = (await client.get("/")).text
         for name, shown in parts.items():
             assert shown in page
             assert shown in (await client.get(f"/overview/{name}")).text
