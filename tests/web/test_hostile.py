@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import AsyncIterator
 
@@ -13,12 +14,17 @@ from tests.web.test_reminders import GROUPS, filled
 from tests.web.test_signing_in import PASSWORD, set_password
 from tests.web.test_web import answering
 from tests.web.visiting import HTML, htmx, sign_in, visiting
-from tidegate.store import sign_ins
+from tidegate.store import sign_ins, target_lists
 from tidegate.store.database import Database
 from tidegate.store.tokens import TokenScope
 from tidegate.web import make_app
 from tidegate.web.api.document import document
 from tidegate.web.edge import HEADERS, LONGEST_BODY
+from tidegate.web.rendering import NAVIGATION
+
+TURNS = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+TURNING = "\u2069\u200f\u202eשלם [exe.]\u2067"
+KEPT_APART = "\u2068שלם [exe.]\u2069"
 
 
 @pytest.fixture
@@ -124,6 +130,33 @@ class TestNames:
         """To those who hear one button after the other, without the row around it."""
         for said in ("Pause", "List its channels"):
             assert f'<button>{said}<span class="unseen"> shop</span></button>' in (await client.get("/accounts")).text
+
+    async def test_a_name_turns_no_sentence_around(self, client: httpx.AsyncClient, database: Database) -> None:
+        """What is said after a change, titles and refusals read on as they were meant, whatever a name has in it."""
+        token = client.headers["x-for-tests"]
+        async with database.transaction() as connection:
+            number = await target_lists.add(connection, "plain")
+            await connection.execute("UPDATE target_lists SET name = $1", TURNING)
+            await connection.execute("UPDATE accounts SET name = $1", TURNING)
+            await connection.execute("UPDATE channels SET title = $1", TURNING)
+        paused = await client.post("/accounts/pause", data={"name": TURNING}, headers=htmx(token))
+        assert (
+            json.loads(paused.headers["tidegate-said"]) == f'"{KEPT_APART}" is paused: no further call is made for it.'
+        )
+        refused = await client.post("/accounts/pause", data={"name": f"{TURNING}?"}, headers=htmx(token))
+        assert refused.json()["detail"].startswith('There is no account named "\u2068שלם [exe.]?\u2069"; it may')
+        shown = await client.get("/reminders/\u202e\u05d0\u2069 7/edit")
+        assert "There is no reminder named &#34;\u2068א 7\u2069&#34;; it may have been removed." in shown.text
+        for path in (f"/reminders/lists/{number}", "/channels/1"):
+            assert f"<title>{KEPT_APART} · Tidegate</title>" in (await client.get(path)).text
+
+    async def test_no_page_has_marks_that_turn_the_writing(self, client: httpx.AsyncClient, database: Database) -> None:
+        """Outside of what a form brings back as it was, and of messages, which are texts of their own."""
+        await database.pool.execute("UPDATE accounts SET name = $1", TURNING)
+        await database.pool.execute("UPDATE channels SET title = $1", TURNING)
+        for _, path in NAVIGATION:
+            text = re.sub(r'value="[^"]*"', "", (await client.get(path)).text)
+            assert not TURNS.search(re.sub("\u2068[^\u2066-\u2069]+\u2069", "", text)), path
 
 
 class TestPrefix:

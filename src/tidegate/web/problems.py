@@ -13,7 +13,7 @@ from starlette.exceptions import HTTPException
 
 from tidegate.errors import BadInput, NotNow, NotThere, TidegateError, Unstorable
 from tidegate.store.database import AWAY
-from tidegate.web.rendering import is_htmx, page
+from tidegate.web.rendering import is_htmx, page, steady
 
 _log = structlog.get_logger(__name__)
 
@@ -44,6 +44,7 @@ def _is_api(request: Request) -> bool:
 
 def refusal(request: Request, status: int, sentence: str, headers: dict[str, str] | None = None) -> Response:
     """What was wrong, in the form that whoever asked can read."""
+    sentence = sentence if _is_api(request) else steady(sentence)
     if not wants_page(request):
         return problem(status, sentence, headers)
     answer = page(request, "problem.html", status=status, title=HTTPStatus(status).phrase, sentence=sentence)

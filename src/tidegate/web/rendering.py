@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import unicodedata
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
@@ -66,7 +67,7 @@ def page(request: Request, template: str, *, status: int = HTTPStatus.OK, **valu
 def changed(request: Request, sentence: str, *, back: str) -> Response:
     """The answer to a change: htmx says *sentence* and loads what shows it anew; without script, *back* does."""
     if is_htmx(request):
-        return Response(status_code=HTTPStatus.NO_CONTENT, headers={SAID: json.dumps(sentence)})
+        return Response(status_code=HTTPStatus.NO_CONTENT, headers={SAID: json.dumps(steady(sentence))})
     return go_to(request, back)
 
 
@@ -135,9 +136,30 @@ def counted(count: int, what: str) -> str:
     return f"{count:,} {what}" if count == 1 else f"{count:,} {what}s"
 
 
-def brief(text: str, most: int = _BRIEF) -> str:
-    """At most so many characters of what somebody else wrote."""
+_TURNING = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+_QUOTED = re.compile('"([^"]+)"')
+_OTHER_WAY = ("R", "AL", "AN")
+
+
+def steady(sentence: str) -> str:
+    """A sentence that no name in it turns around: without the marks that do so, and quoted names each for itself."""
+    return _QUOTED.sub(lambda name: f'"{apart(name[1])}"', _TURNING.sub("", sentence))
+
+
+def apart(name: str) -> str:
+    """A name where there can be no markup: one that reads from right to left keeps to itself (FSI and PDI)."""
+    plain = _TURNING.sub("", name)
+    return f"\u2068{plain}\u2069" if any(unicodedata.bidirectional(sign) in _OTHER_WAY for sign in plain) else plain
+
+
+def cut(text: str, most: int = _BRIEF) -> str:
+    """At most so many characters of a text that stands for itself."""
     return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+def brief(text: str, most: int = _BRIEF) -> str:
+    """At most so many characters of what somebody else wrote, in a line with our own words."""
+    return steady(cut(text, most))
 
 
 def named(text: str, most: int = _BRIEF) -> Markup:
@@ -165,6 +187,9 @@ FILTERS: Mapping[str, Any] = {
     "when": when,
     "number": number,
     "counted": counted,
+    "steady": steady,
+    "apart": apart,
+    "cut": cut,
     "brief": brief,
     "named": named,
     "span": span,
