@@ -46,6 +46,7 @@ async def test_what_is_typed_outlives_colours_slow_files_and_the_session(databas
 
     async with pages(database) as watched:
         page = watched.page
+        await page.goto("about:blank")  # one of our pages would leave for the sign-in by itself just now
         await set_password(database)
         await page.goto(f"{watched.base}/sign-in")
         await page.get_by_label("Password").fill(PASSWORD)

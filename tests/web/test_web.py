@@ -28,6 +28,9 @@ from tidegate.store.database import Database
 from tidegate.store.schema import HEAD
 from tidegate.web import listen, make_app, serve_web
 
+PLAIN = {"timeout": 30, "trust_env": False, "verify": False}
+"""A client of this machine alone: it needs no certificates, and to load them takes longer than most requests."""
+
 
 @asynccontextmanager
 async def answering(app: FastAPI) -> AsyncIterator[httpx.AsyncClient]:
@@ -35,7 +38,7 @@ async def answering(app: FastAPI) -> AsyncIterator[httpx.AsyncClient]:
     port = listener.getsockname()[1]
     serving = asyncio.create_task(serve_web(app, listener))
     try:
-        async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", timeout=30, trust_env=False) as client:
+        async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", **PLAIN) as client:
             yield client
     finally:
         serving.cancel()
@@ -214,7 +217,7 @@ class TestListening:
         listener = listen("127.0.0.1", 0)
         port = listener.getsockname()[1]
         serving = asyncio.create_task(serve_web(app, listener))
-        async with httpx.AsyncClient(timeout=30, trust_env=False) as client:
+        async with httpx.AsyncClient(**PLAIN) as client:
             asking = asyncio.create_task(client.get(f"http://127.0.0.1:{port}/slow"))
             await asked.wait()
             serving.cancel()
@@ -243,8 +246,8 @@ class TestCommand:
             address = next(found[0] for line in lines if (found := re.search(r"http://127\.0\.0\.1:\d+", line)))
             link = next(lines).rpartition(" ")[2].strip()
             assert link.startswith(f"{address}/sign-in?once=")
-            assert httpx.get(f"{address}/health", trust_env=False).json()["status"] == "ok"
-            assert "Choose a password" in httpx.get(link, trust_env=False).text
+            assert httpx.get(f"{address}/health", **PLAIN).json()["status"] == "ok"
+            assert "Choose a password" in httpx.get(link, **PLAIN).text
             web.send_signal(told)
             assert web.wait(timeout=30) == 0
             assert web.stderr.read() == ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from http import HTTPStatus
 
-from fastapi import FastAPI
+from fastapi import APIRouter, FastAPI
 from fastapi.responses import JSONResponse, Response
 from prometheus_client import CONTENT_TYPE_LATEST, REGISTRY, CollectorRegistry, generate_latest
 from starlette.types import ASGIApp
@@ -24,6 +24,12 @@ from tidegate.web.pool import PoolUse
 from tidegate.web.problems import explain
 from tidegate.web.signing_in import send_to_sign_in, signing_in
 from tidegate.web.site import Site
+
+_api, _pages = APIRouter(), APIRouter()
+"""What every application of a process has alike: FastAPI makes ready once, at the first request, what was taken in."""
+_api.include_router(api)
+for router in (assets, signing_in, guarded_pages):
+    _pages.include_router(router)
 
 
 class _Tidegate(FastAPI):
@@ -46,12 +52,11 @@ def make_app(database: Database, loaded: Loaded | None = None, *, pages: bool = 
     app.state.news = News(database)
     app.state.conversations = Conversations()
     app.state.without_end = (app.state.news, app.state.conversations)  # ended with the process
-    app.include_router(api)
+    app.router.routes.extend(_api.routes)
     _add_health(app, database)
     if pages:
         send_to_sign_in(app)
-        for router in (assets, signing_in, guarded_pages):
-            app.include_router(router)
+        app.router.routes.extend(_pages.routes)
     return app
 
 
