@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from playwright.async_api import Route, expect
+from playwright.async_api import Page, Route, expect
 
 from tests.web.browsing import needs_browser
 from tests.web.test_browser import add_account, pages
@@ -38,6 +38,7 @@ async def test_the_keyboard_keeps_its_place_while_the_page_moves(database: Datab
 async def test_what_is_typed_outlives_colours_slow_files_and_the_session(database: Database) -> None:
     """Nothing is sent without its picture, and nothing is typed twice."""
     await database.pool.execute(GROUPS)
+    await set_password(database)
     arrives = asyncio.Event()
 
     async def slowly(route: Route) -> None:
@@ -46,11 +47,6 @@ async def test_what_is_typed_outlives_colours_slow_files_and_the_session(databas
 
     async with pages(database) as watched:
         page = watched.page
-        await page.goto("about:blank")  # one of our pages would leave for the sign-in by itself just now
-        await set_password(database)
-        await page.goto(f"{watched.base}/sign-in")
-        await page.get_by_label("Password").fill(PASSWORD)
-        await page.get_by_role("button", name="Sign in").click()
         await watched.go("/reminders/new")
         await page.get_by_label("Name of the reminder").fill("Friday stock")
         await page.get_by_role("button", name="Dark").click()
@@ -70,9 +66,40 @@ async def test_what_is_typed_outlives_colours_slow_files_and_the_session(databas
 
         await database.pool.execute("DELETE FROM sessions")
         await page.get_by_role("button", name="4. Review").click()
-        await page.get_by_label("Password").fill(PASSWORD)
-        await page.get_by_role("button", name="Sign in").click()
+        await sign_in(page)
         await page.get_by_role("button", name="Send it now").click()
         await expect(page.get_by_role("heading", name="Review Friday stock")).to_be_visible()
         await expect(page.locator("main")).to_contain_text("poster.png")
         assert await watched.problems() == []
+
+
+async def test_what_is_typed_into_a_channels_page_outlives_the_session(database: Database) -> None:
+    """Also where the page's script sends it: it waits until it can be sent, and is sent as it was typed."""
+    await database.pool.execute(GROUPS)
+    await set_password(database)
+    async with pages(database) as watched:
+        page = watched.page
+        await watched.go("/channels/1")
+        await page.get_by_label("File its archives to").fill("Group 2")
+        await database.pool.execute("DELETE FROM sessions")
+        await page.get_by_role("button", name="Enable").click()
+        await expect(page.get_by_role("alert")).to_contain_text("what you typed is kept meanwhile")
+        await sign_in(page)
+        await page.get_by_role("button", name="Send it now").click()
+        await expect(page.get_by_label("File its archives to")).to_have_value("2")
+        assert await watched.problems() == []
+
+        await page.get_by_label("File its archives to").fill("Group 3")
+        other = await page.context.new_page()
+        await other.goto(f"{watched.base}/sign-in")
+        await sign_in(other)
+        await expect(other.get_by_role("heading", name="Overview")).to_be_visible()
+        await page.get_by_role("button", name="Change").click()
+        await page.get_by_role("button", name="Send it now").click()
+        await expect(page.get_by_label("File its archives to")).to_have_value("3")
+
+
+async def sign_in(page: Page) -> None:
+    """Begin a session with the password."""
+    await page.get_by_label("Password").fill(PASSWORD)
+    await page.get_by_role("button", name="Sign in").click()

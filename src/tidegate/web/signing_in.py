@@ -41,6 +41,9 @@ _USED_UP = f"This link was used already or is too old. Make a new one: {_LINK_CO
 
 _COOKIE_FOR = 400 * 24 * 3600  # seconds, the longest browsers keep one; the session's own end is in the database
 
+_SEND_PLAINLY = {"Tidegate-Send": "plainly"}
+"""To the page's script: a form with something typed in it is kept when the browser itself sends it."""
+
 signing_in = APIRouter(include_in_schema=False)
 
 _hasher = PasswordHasher()
@@ -180,7 +183,9 @@ def send_to_sign_in(app: FastAPI) -> None:
             return _ask_again(request, trouble, next=request.url.path, typed=typed, has_password=kept is not None)
         wanted = address(request)
         if is_htmx(request) or wanted == "/":
-            return go_to(request, "/sign-in")
+            answer = go_to(request, "/sign-in")
+            answer.headers.update(_SEND_PLAINLY)
+            return answer
         return go_to(request, f"/sign-in?next={quote(wanted, safe='/')}")
 
     async def show(request: Request, _needed: Exception) -> Response:
@@ -188,7 +193,7 @@ def send_to_sign_in(app: FastAPI) -> None:
         shown = show_again(request, request.url.path, typed) if typed else None
         if shown is None:
             sentence = "You have signed in anew since this page was made. Load it again."
-            return refusal(request, HTTPStatus.FORBIDDEN, sentence)
+            return refusal(request, HTTPStatus.FORBIDDEN, sentence, _SEND_PLAINLY)
         return shown
 
     app.add_exception_handler(SignInFirst, ask)

@@ -153,6 +153,13 @@ document.body.addEventListener("htmx:beforeRequest", (event) => {
   });
   request.addEventListener("error", () => tellTrouble("Tidegate does not answer. Is it running?"));
 });
+// A form whose sign-in has ended goes again as it would without script: then what was typed is kept until it can be sent.
+document.body.addEventListener("htmx:beforeOnLoad", (event) => {
+  const form = event.detail.elt;
+  if (!event.detail.xhr.getResponseHeader("Tidegate-Send") || !form.querySelector("input:not([type=hidden])")) return;
+  event.preventDefault();
+  form.submit();
+});
 document.addEventListener("visibilitychange", spread);
 if (document.body.dataset.events) hear(document.body.dataset.events);
 
