@@ -7,8 +7,11 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 import httpx
 import pytest
 from telethon import TelegramClient
+from telethon.crypto import AuthKey
+from telethon.sessions import MemorySession
 
 from tests.loopback.clients import make_client, sign_in
+from tests.platforms.telegram.people import known_key
 from tidegate.clock import SystemClock
 from tidegate.loopback.control import make_control
 from tidegate.loopback.counting import CountingPlatform
@@ -38,18 +41,37 @@ async def telegram() -> AsyncIterator[TelegramServer]:
 
 
 @pytest.fixture
-async def connect(telegram: TelegramServer) -> AsyncIterator[Connects]:
-    """Connects and signs in clients; ends them with the test."""
-    opened: list[TelegramClient] = []
+async def opened() -> AsyncIterator[list[TelegramClient]]:
+    """Clients that are ended with the test."""
+    made: list[TelegramClient] = []
+    yield made
+    for client in made:
+        await client.disconnect()
+
+
+@pytest.fixture
+def enter(telegram: TelegramServer, opened: list[TelegramClient]) -> Connects:
+    """Connects clients that agree on a key and sign in with a code."""
 
     async def make(phone: str = PHONE, **otherwise: object) -> TelegramClient:
-        client = make_client(telegram, **otherwise)
-        opened.append(client)
-        return await sign_in(client, telegram, phone)
+        opened.append(make_client(telegram, **otherwise))
+        return await sign_in(opened[-1], telegram, phone)
 
-    yield make
-    for client in opened:
-        await client.disconnect()
+    return make
+
+
+@pytest.fixture
+def connect(telegram: TelegramServer, opened: list[TelegramClient]) -> Connects:
+    """Connects clients that signed in some day before."""
+
+    async def make(phone: str = PHONE, **otherwise: object) -> TelegramClient:
+        session = MemorySession()
+        session.auth_key = AuthKey(known_key(telegram.world, phone))
+        opened.append(make_client(telegram, session, **otherwise))
+        await opened[-1].connect()
+        return opened[-1]
+
+    return make
 
 
 @pytest.fixture

@@ -26,10 +26,10 @@ from tidegate.loopback.telegram.handshake import PRIME
 class TestKeys:
     @pytest.mark.parametrize("transport", [ConnectionTcpFull, ConnectionTcpAbridged])
     async def test_a_new_client_agrees_on_a_key_over_either_transport(
-        self, connect: Connects, telegram: TelegramServer, transport: type
+        self, enter: Connects, telegram: TelegramServer, transport: type
     ) -> None:
         """Both transports Telethon offers without a proxy reach the same platform."""
-        client = await connect(connection=transport)
+        client = await enter(connection=transport)
         assert (await client.get_me()).first_name == "Ada"
         assert len(telegram.world.sign_ins) == 1
 
@@ -45,10 +45,10 @@ class TestKeys:
         await client.disconnect()
         await server.close()
 
-    async def test_a_saved_key_signs_in_without_a_code(self, connect: Connects, telegram: TelegramServer) -> None:
+    async def test_a_saved_key_signs_in_without_a_code(self, enter: Connects, telegram: TelegramServer) -> None:
         """A client that comes back with its key is who it was; that is what Tidegate keeps in its vault."""
         session = MemorySession()
-        first = await connect(session=session)
+        first = await enter(session=session)
         await first.disconnect()
         codes = telegram.world.record.by_method()["auth.sendCode"]
         second = make_client(telegram, session)
@@ -57,10 +57,10 @@ class TestKeys:
         assert telegram.world.record.by_method()["auth.sendCode"] == codes
         await second.disconnect()
 
-    async def test_an_unknown_key_is_told_so(self, connect: Connects, telegram: TelegramServer) -> None:
+    async def test_an_unknown_key_is_told_so(self, enter: Connects, telegram: TelegramServer) -> None:
         """A platform that lost a sign-in says so; Telethon has a name for it, and it is no RPC error."""
         session = MemorySession()
-        first = await connect(session=session)
+        first = await enter(session=session)
         await first.disconnect()
         telegram.world.sign_ins.clear()
         second = make_client(telegram, session)
@@ -129,10 +129,9 @@ class TestCalls:
         writer.close()
         assert (await client.get_me()).first_name == "Ada"
 
-    async def test_what_connecting_costs_is_on_the_record(
-        self, client: TelegramClient, telegram: TelegramServer
-    ) -> None:
+    async def test_what_connecting_costs_is_on_the_record(self, enter: Connects, telegram: TelegramServer) -> None:
         """Wrapped requests are counted by what is inside, before and after the sign-in."""
+        await enter()
         calls = telegram.world.record.calls
         assert calls[0].method == "help.getConfig"
         assert calls[0].account == ""

@@ -54,13 +54,18 @@ def account(name: str = "reader") -> Account:
     )
 
 
-def signed_in_before(world: World, drawer: Drawer, phone: str = PHONE) -> None:
-    """Give an account a key that platform and vault both know, as after an earlier sign-in; it saves the exchange."""
+def known_key(world: World, phone: str = PHONE) -> bytes:
+    """A key of an account that the platform knows as after an earlier sign-in; it saves the exchange of one."""
     known = world.account_by_phone(phone)
     assert known is not None
-    secret = shake_256(phone.encode()).digest(256)
+    secret = shake_256(f"{phone} {len(world.sign_ins)}".encode()).digest(256)
     world.sign_ins[key_id(secret)] = SignIn(secret, account=known.id)
-    values = {"centre": 2, "address": "127.0.0.1", "port": 1, "key": secret.hex()}
+    return secret
+
+
+def signed_in_before(world: World, drawer: Drawer, phone: str = PHONE) -> None:
+    """Give an account a key that platform and vault both know."""
+    values = {"centre": 2, "address": "127.0.0.1", "port": 1, "key": known_key(world, phone).hex()}
     drawer.kept[SIGN_IN] = json.dumps(values).encode()
 
 
