@@ -22,11 +22,15 @@ pytestmark = needs_browser
 @asynccontextmanager
 async def pages(database: Database, **options: object) -> AsyncIterator[Watched]:
     async with visiting(database) as client:
-        async with database.transaction() as connection:
-            secret = await sign_ins.make_link(connection)
         base = str(client.base_url).rstrip("/")
-        async with browsing(base, f"{base}/sign-in?once={secret}", **options) as watched:
+        async with browsing(base, await link(database, base), **options) as watched:
             yield watched
+
+
+async def link(database: Database, base: str) -> str:
+    """An address that signs somebody in, once."""
+    async with database.transaction() as connection:
+        return f"{base}/sign-in?once={await sign_ins.make_link(connection)}"
 
 
 async def add_account(database: Database, name: str) -> None:
@@ -45,6 +49,9 @@ async def test_every_page_is_whole_while_there_is_nothing_to_show(database: Data
             await watched.go(path)
             assert await watched.problems() == [], path
             assert await watched.too_wide() == 0, path
+        await watched.page.goto(await link(database, watched.base))
+        assert await watched.problems() == []
+        assert await watched.too_wide() == 0
 
 
 async def test_what_happens_shows_without_loading_the_page_again(database: Database) -> None:

@@ -13,7 +13,7 @@ from tests.store.test_context import kept, said
 from tests.web.browsing import needs_browser
 from tests.web.test_api_archives import add_archive
 from tests.web.test_api_channels import see
-from tests.web.test_browser import PHONE, pages
+from tests.web.test_browser import PHONE, link, pages
 from tests.web.test_pages import HOSTILE
 from tidegate.store import cycles, feed, messages
 from tidegate.store.channels import Kept
@@ -60,6 +60,8 @@ async def test_every_page_is_whole_with_hostile_words_in_it(database: Database, 
             await watched.go(path)
             assert await watched.problems() == [], path
             assert await watched.too_wide() == 0, path
+        await watched.page.goto(await link(database, watched.base))
+        assert await watched.problems() == []
 
 
 async def test_a_channel_is_found_while_one_types_and_steered(database: Database, kept: Kept, archive: int) -> None:
