@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import AsyncIterator, Iterable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -136,6 +136,14 @@ class Mirror:
     def post_files(self, channel: Channel, names: Iterable[str], topic: int = 0) -> list[int]:
         """Somebody posts these files; the ids of their messages."""
         return [self.world.post(channel, file=self.world.add_file(name, 1_000), topic=topic).id for name in names]
+
+
+@contextmanager
+def unheard(channel: Channel) -> Iterator[Channel]:
+    """Nobody is told of what is posted in the block: to tell of thousands of messages takes longer than reading them."""
+    channel.pushes = False
+    yield channel
+    channel.pushes = True
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from datetime import timedelta
 import pytest
 from structlog.testing import capture_logs
 
-from tests.mirror.conftest import Mirror
+from tests.mirror.conftest import Mirror, unheard
 from tidegate.loopback.faults import Fault, FaultKind
 from tidegate.loopback.telegram import World
 from tidegate.loopback.telegram.channels import Channel
@@ -28,8 +28,8 @@ FAILED = (
 
 async def a_forum(mirror: Mirror, world: World, title: str, topics: int) -> Channel:
     """A forum whose topics are all followed on their own, read to its end and unchanged since."""
-    made = world.add_channel(title, forum=True)
-    numbers = [world.add_topic(made, f"Topic {number}").id for number in range(topics)]
+    with unheard(world.add_channel(title, forum=True)) as made:
+        numbers = [world.add_topic(made, f"Topic {number}").id for number in range(topics)]
     await mirror.sync()
     await mirror.enable(made, *numbers)
     return made

@@ -9,7 +9,7 @@ import asyncpg
 import pytest
 from structlog.testing import capture_logs
 
-from tests.mirror.conftest import Mirror
+from tests.mirror.conftest import Mirror, unheard
 from tidegate.loopback.faults import Fault, FaultKind
 from tidegate.loopback.telegram.channels import Channel
 from tidegate.mirror.backfill import Backfill, backfill, backfill_missing
@@ -32,9 +32,9 @@ async def mirrored(mirror: Mirror, *sizes: int) -> list[Channel]:
     """Channels mirrored in full, of so many messages each (the first of them says that the channel was made)."""
     made = []
     for number, size in enumerate(sizes):
-        channel = mirror.world.add_channel(f"Talk {number}")
-        for message in range(size - 1):
-            mirror.world.post(channel, f"message {message}")
+        with unheard(mirror.world.add_channel(f"Talk {number}")) as channel:
+            for message in range(size - 1):
+                mirror.world.post(channel, f"message {message}")
         made.append(channel)
     await mirror.sync()
     for channel in made:

@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 import structlog
 
-from tests.mirror.conftest import Mirror, make_mirror
+from tests.mirror.conftest import Mirror, make_mirror, unheard
 from tidegate.errors import NotOurs
 from tidegate.loopback.faults import Fault, FaultKind
 from tidegate.loopback.telegram import World
@@ -20,9 +20,9 @@ from tidegate.store import channels, coverage
 @pytest.fixture
 async def forum(mirror: Mirror, world: World) -> Channel:
     """A forum of 1,086 topics, mirrored and settled."""
-    made = world.add_channel("Models", forum=True)
-    for number in range(1, 1_086):  # General is one of them
-        world.add_topic(made, f"Topic {number}")
+    with unheard(world.add_channel("Models", forum=True)) as made:
+        for number in range(1, 1_086):  # General is one of them
+            world.add_topic(made, f"Topic {number}")
     await mirror.sync()
     await mirror.enable(made)
     await mirror.settle()
@@ -243,8 +243,9 @@ async def test_a_deleted_newest_message_lowers_nothing(mirror: Mirror, channel: 
 async def test_much_talk_is_searched_through_instead_of_read(mirror: Mirror, channel: Channel) -> None:
     """S-19: 5,000 messages with three files among them cost a search, not fifty differences."""
     await mirror.settle()
-    for number in range(5_000):
-        mirror.world.post(channel, f"talk {number}")
+    with unheard(channel):
+        for number in range(5_000):
+            mirror.world.post(channel, f"talk {number}")
     mirror.post_files(channel, ["a.zip", "b.zip", "c.zip"])
     report = await mirror.cycle()
     assert await mirror.names(channel) == ["first.zip", "a.zip", "b.zip", "c.zip"]
