@@ -140,7 +140,7 @@ class Mirror:
 
 @contextmanager
 def unheard(channel: Channel) -> Iterator[Channel]:
-    """Nobody is told of what is posted in the block: to tell of thousands of messages takes longer than reading them."""
+    """Nobody is told of what is posted in the block: telling of many messages takes longer than reading them."""
     channel.pushes = False
     yield channel
     channel.pushes = True

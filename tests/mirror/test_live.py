@@ -14,6 +14,7 @@ from tests.waiting import until
 from tidegate.errors import NotOurs
 from tidegate.loopback.telegram import World
 from tidegate.loopback.telegram.channels import Channel
+from tidegate.mirror.cycle import CycleHabits
 from tidegate.mirror.live import take_news
 from tidegate.port import ChannelId, Message, MessageId, News
 from tidegate.rules.history import Content
@@ -107,6 +108,7 @@ class TestWithoutACall:
         self, mirror: Mirror, news: Channel, world: World
     ) -> None:
         """It is judged and worked off without a cycle: no gate, no search, only its own bytes are fetched."""
+        mirror.habits = CycleHabits(preview_calls=0)  # its picture would be looked for next
         async with working(mirror, None), mirror.counted() as calls:
             mirror.post_files(news, ["live.zip"])
 

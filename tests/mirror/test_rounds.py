@@ -45,7 +45,7 @@ async def working(
 ) -> AsyncIterator[Rounds]:
     """The account being worked for in the block."""
     times = Timetable(every, SOON, look_every=look_every)
-    rounds = Rounds(mirror.database, SystemClock(), CycleHabits(), times)
+    rounds = Rounds(mirror.database, SystemClock(), mirror.habits, times)
     await rounds.begin()
     assert mirror.lane is not None
     task = asyncio.create_task(rounds.work(mirror.lane))
