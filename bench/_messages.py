@@ -107,10 +107,15 @@ def _text(dice: random.Random) -> str:
     """A message of 3 to 25 words, or of as many characters."""
     length = dice.randint(3, LONGEST)
     if dice.random() < HAN_SHARE:
-        return "".join(dice.choices(HAN, cum_weights=_ranks(len(HAN)), k=length))
+        return chinese(dice, length)
     chosen = dice.choices(language(), cum_weights=_ranks(len(language())), k=length)
     planted = [word for kind, share in SHARES.items() for word in planted_words(kind) if dice.random() < share]
     return " ".join([*chosen, *planted])
+
+
+def chinese(dice: random.Random, length: int) -> str:
+    """So many characters, the first as common as in real texts."""
+    return "".join(dice.choices(HAN, cum_weights=_ranks(len(HAN)), k=length))
 
 
 @cache

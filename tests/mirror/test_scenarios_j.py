@@ -12,7 +12,7 @@ from tidegate.loopback.telegram.channels import Channel
 from tidegate.rules.importing import imported_memory, topic_from_tdlib
 from tidegate.rules.naming import Kind, position
 from tidegate.store import archive_list, channels, places
-from tidegate.store.archive_list import Sought
+from tidegate.store.archive_search import Sought
 
 
 @pytest.fixture

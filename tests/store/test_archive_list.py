@@ -6,7 +6,7 @@ import pytest
 
 from tidegate.rules.finding import vector
 from tidegate.store import archive_list
-from tidegate.store.archive_list import Sought
+from tidegate.store.archive_search import Sought
 from tidegate.store.database import Database
 
 NEWER = 2_100
@@ -89,12 +89,13 @@ async def test_states_and_channels_choose_among_what_is_found(database: Database
 
 
 @pytest.mark.usefixtures("many")
-async def test_a_rare_name_is_found_by_its_index(database: Database) -> None:
+@pytest.mark.parametrize("pieces", ["dra & rag & ago & gon", "xq:*"])
+async def test_a_rare_name_is_found_by_its_index(database: Database, pieces: str) -> None:
     """Not by looking at every archive there is."""
     await database.pool.execute("ANALYZE archives")
     async with database.connection() as connection, connection.transaction():
         await connection.execute("SET LOCAL enable_seqscan = off")
         plan = await connection.fetch(
-            "EXPLAIN SELECT id FROM archives a WHERE pieces_of(a.name) @> pieces_of('dragon') ORDER BY a.id + 0 DESC"
+            f"EXPLAIN SELECT id FROM archives a WHERE pieces_of(a.name) @@ '{pieces}'::tsquery ORDER BY a.id + 0 DESC"
         )
     assert "archives_pieces" in "\n".join(row[0] for row in plan)

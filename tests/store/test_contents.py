@@ -14,7 +14,7 @@ from tidegate.rules.naming import Kind
 from tidegate.rules.querying import read_query
 from tidegate.rules.retrying import Failure, FailureReason
 from tidegate.store import accounts, archive_list, archives, channels, contents, failures, messages
-from tidegate.store.archive_list import Sought
+from tidegate.store.archive_search import Sought
 from tidegate.store.archives import KeptSet
 from tidegate.store.channels import Wishes
 from tidegate.store.contents import Row, Taken

@@ -33,10 +33,10 @@ def list_(
 async def _list(states: list[str], named: str | None, limit: int, *, as_json: bool) -> None:
     from tidegate.shapes.archives import archive_row
     from tidegate.store import archive_list, channels
-    from tidegate.store.archive_list import Sought
+    from tidegate.store.archive_search import STATES, Sought
 
-    if unknown := set(states) - set(archive_list.STATES):
-        raise BadInput(f"There is no state {', '.join(sorted(unknown))}; there are {', '.join(archive_list.STATES)}.")
+    if unknown := set(states) - set(STATES):
+        raise BadInput(f"There is no state {', '.join(sorted(unknown))}; there are {', '.join(STATES)}.")
     async with shell.house() as house, house.database.connection() as connection:
         keys = None if named is None else [(await channels.find(connection, named)).key]
         found = await archive_list.listing(connection, Sought(states, keys), most=limit)

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any
 
 from tidegate.errors import BadInput
 from tidegate.rules.archives import missing, missing_in_words
 from tidegate.rules.naming import Kind, position
-from tidegate.rules.querying import Query
 from tidegate.rules.retrying import Failure, FailureReason, ask_by_hand
-from tidegate.store import archives, feed
+from tidegate.store import archive_search, archives, feed
+from tidegate.store.archive_search import LEFT_OFF, Sought
 from tidegate.store.database import Connection
-from tidegate.store.search import planned_anew
-from tidegate.store.workers import SERVED
 
-# What nobody works on any more is not shown as being worked on: its next owner puts it back (S-60).
-_STATE = f"CASE WHEN a.state = 'working' AND (c.reader IN ({SERVED})) IS NOT TRUE THEN 'waiting' ELSE a.state END"
+_STATE = f"CASE WHEN {LEFT_OFF} THEN 'waiting' ELSE a.state END"
 
 _LISTED = f"""
     SELECT a.id, a.name, c.number AS channel, c.title, a.topic, a.kind, {_STATE} AS state, a.flags, a.lost, a.found_at,
@@ -33,119 +29,12 @@ _LISTED = f"""
     ) AS p
 """
 
-_END = 2**63 - 1
-
-State = Literal["collecting", "waiting", "working", "filed", "failed", "given_up", "incomplete", "gone"]
-STATES: tuple[State, ...] = get_args(State)
-
-
-@dataclass(frozen=True, slots=True)
-class Sought:
-    """Which archives are wanted: in some *states*, of some channels (our numbers of them), found by a *text*.
-
-    The text is part of the archive's name, or it is words of the path of a file inside. They come newest first, those
-    *before* one.
-    """
-
-    states: Collection[str] = ()
-    channels: Collection[int] | None = None
-    text: str = ""
-    before: int | None = None
-
-    @property
-    def words(self) -> str:
-        """The text as words, as PostgreSQL reads a ``tsquery``; empty when it has none."""
-        return Query(words=tuple(self.text.split())).text_query
-
-
-_NEWEST = 2_000
-"""So many archives are looked at one by one before an index is asked: what is common is among them."""
-
-_NAMED = "strpos(lower(a.name), lower($7)) > 0"
-_PIECED = f"pieces_of(a.name) @> pieces_of($7) AND {_NAMED}"
-_PIECE = 3  # characters
-_INSIDE = """a.id IN (
-    SELECT archive FROM archive_contents WHERE archive >= $4 AND archive < $5 AND words @@ ${}::text::tsquery
-)"""
-
 
 async def listing(connection: Connection, sought: Sought, *, most: int) -> list[dict[str, Any]]:
     """The newest archives of those sought."""
-    end = sought.before or _END
-    async with planned_anew(connection):
-        if sought.text.strip():
-            found = await _matching(connection, sought, end, most)
-        else:
-            found = await _newest(connection, sought, (0, end), most)
+    found = await archive_search.newest(connection, sought, most=most)
     rows = await connection.fetch(f"{_LISTED} WHERE a.id = ANY($1) ORDER BY a.id DESC", found)
     return await _with_missing(connection, [dict(row) for row in rows])
-
-
-async def _matching(connection: Connection, sought: Sought, end: int, most: int) -> list[int]:
-    """Archives by a text: first among the newest, as they are; when that is not enough, among all, by the indexes.
-
-    Of what is common the indexes would bring very much, to be sorted for a page of it.
-    """
-    low: int = await connection.fetchval(
-        "SELECT coalesce((SELECT id FROM archives WHERE id < $1 ORDER BY id DESC OFFSET $2 LIMIT 1), 0)", end, _NEWEST
-    )
-    text, words = sought.text.strip(), sought.words
-    found = await _newest(connection, sought, (low, end), most, f"({_NAMED} OR {_INSIDE.format(8)})", text, words)
-    left = most - len(found)
-    if not low or not left:
-        return found
-    by_name = _PIECED if len(text) >= _PIECE else _NAMED
-    named = await _newest(connection, sought, (0, low), left, by_name, text, in_order=False)
-    holding = await _newest(connection, sought, (0, low), left, _INSIDE.format(7), words, in_order=False)
-    return found + sorted({*named, *holding}, reverse=True)[:left]
-
-
-async def _newest(
-    connection: Connection,
-    sought: Sought,
-    between: tuple[int, int],
-    most: int,
-    matching: str = "true",
-    *values: str,
-    in_order: bool = True,
-) -> list[int]:
-    """The newest archives of a stretch that are *matching* as well, by their numbers.
-
-    Walked through *in order* until there are enough, or found by an index and then sorted.
-    """
-    stored = [*sought.states, *(["working"] if "waiting" in sought.states else [])]
-    rows = await connection.fetch(
-        f"""
-        SELECT a.id
-        FROM archives a JOIN channels c ON c.id = a.channel
-        WHERE (cardinality($1::text[]) = 0 OR (a.state = ANY($2::text[]) AND {_STATE} = ANY($1)))
-          AND ($3::bigint[] IS NULL OR a.channel = ANY($3)) AND a.id >= $4 AND a.id < $5
-          AND {matching}
-        ORDER BY a.id {"" if in_order else "+ 0"} DESC LIMIT $6
-        """,
-        list(sought.states), stored, None if sought.channels is None else list(sought.channels), *between, most,
-        *values,
-    )  # fmt: skip
-    return [row["id"] for row in rows]
-
-
-async def found_inside(connection: Connection, archives: Collection[int], sought: Sought) -> dict[int, list[str]]:
-    """Of each of these archives up to three files inside that the words of a search find."""
-    if not sought.words:
-        return {}
-    rows = await connection.fetch(
-        """
-        SELECT a AS archive, i.path
-        FROM unnest($1::bigint[]) AS a, LATERAL (
-            SELECT path FROM archive_contents WHERE archive = a AND words @@ $2::text::tsquery ORDER BY number LIMIT 3
-        ) AS i
-        """,
-        list(archives), sought.words,
-    )  # fmt: skip
-    found: dict[int, list[str]] = {}
-    for row in rows:
-        found.setdefault(row["archive"], []).append(row["path"])
-    return found
 
 
 async def contents(connection: Connection, archive: int, *, after: int = 0, most: int) -> list[dict[str, Any]]:

@@ -14,7 +14,7 @@ from tidegate.errors import NothingToDo
 from tidegate.rules.retrying import FailureReason
 from tidegate.shapes.archives import ArchiveRow, ArchiveShown, InsideRow, archive_row, archive_shown
 from tidegate.store import archive_list, previews
-from tidegate.store.archive_list import STATES, Sought, State
+from tidegate.store.archive_search import STATES, Sought, State
 from tidegate.store.database import Connection
 from tidegate.store.tokens import Token
 from tidegate.web.api.access import InDatabase, Reader, Steerer, channel_for

@@ -13,8 +13,8 @@ from pydantic import BaseModel
 from tidegate.errors import NothingToDo
 from tidegate.rules.linking import original_link
 from tidegate.shapes.archives import archive_row, archive_shown, told_preview
-from tidegate.store import archive_list, channels, previews
-from tidegate.store.archive_list import STATES, Sought, State
+from tidegate.store import archive_list, archive_search, channels, previews
+from tidegate.store.archive_search import STATES, Sought, State
 from tidegate.store.database import Connection
 from tidegate.web.api.access import InDatabase
 from tidegate.web.api.asking import BIGGEST, Number, Text
@@ -53,7 +53,7 @@ async def show(request: Request, database: InDatabase, asked: Annotated[Archives
     async with database.connection() as connection:
         found = await archive_list.listing(connection, asked.sought, most=_ROWS + 1)
         rows = [archive_row(one) for one in found[:_ROWS]]
-        inside = await archive_list.found_inside(connection, [row.id for row in rows], asked.sought)
+        inside = await archive_search.found_inside(connection, [row.id for row in rows], asked.sought)
         known = {} if asked.channel is None else await channels.of_keys(connection, [asked.channel])
         failed = await archive_list.count_failed(connection)
     return page(
