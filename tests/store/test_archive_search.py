@@ -103,6 +103,7 @@ async def test_the_same_is_found_however_many_are_looked_at_first(
 ) -> None:
     """None twice, none left out, newest first: by each state, channel and text alone, and by all of them together."""
     monkeypatch.setattr(archive_search, "_NEWEST", newest)
+    monkeypatch.setattr(archive_search, "_NAMES", 2 * newest + 5)
     some = ("waiting", "working", "failed")
     states: list[Collection[str]] = [(), ("filed",), ("waiting",), ("working",), ("gone",), some]
     texts = ["", "d", "dr", "DRAGON", "q", "聞", "新聞週刊", "hydra", "zip", "no such thing"]
@@ -116,6 +117,7 @@ async def test_the_same_is_found_however_many_are_looked_at_first(
 async def test_every_part_of_a_name_finds_it(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     """By the index alone, whatever characters it is made of; where the name ends, too."""
     monkeypatch.setattr(archive_search, "_NEWEST", 1)
+    monkeypatch.setattr(archive_search, "_NAMES", 1)
     numbers = {name: await keep(database, 1, name, "ω", "filed") for name in ODD}
     parts = {name[start:end].strip() for name in ODD for end in range(len(name) + 1) for start in range(end)} - {""}
     for part in parts:
