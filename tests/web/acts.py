@@ -42,8 +42,8 @@ async def write_reminder(page: Page, picture: Path, *, account: str, groups: int
     await expect(page.locator("[data-file]").first).to_have_text(picture.name)
     await page.get_by_role("button", name="Another message").click()
     await page.get_by_label("Text, or the caption of a file").last.fill("See you at the market")
-    await page.get_by_label("Sent by").select_option(account)
     await page.get_by_label("Find among them").fill("stall")
+    await page.get_by_label("Sent by").select_option(account)
     shown = page.locator("#groups label:visible")
     await expect(shown).to_have_count(groups)
     for group in await shown.all():

@@ -232,6 +232,9 @@ document.addEventListener("submit", (event) => {
 document.addEventListener("input", (event) => {
   if (event.target.matches("input[data-filter]")) filterBy(event.target);
 });
+document.body.addEventListener("htmx:afterSwap", () => {  // what has just come is filtered as well
+  document.querySelectorAll("input[data-filter]").forEach(filterBy);
+});
 document.addEventListener("click", (event) => {
   const button = event.target.closest("button");
   if (!button) return;
