@@ -2,9 +2,9 @@
 
 Messages of 200 channels over three years, in the words of a made-up language that are as common as those of real ones,
 every tenth of them Chinese. For each kind of word, the 95th percentile of many searches with several words of its
-kind, newest first (20) and by relevance (20 of the newest 10,000 matches). The limit is for words of 0.002, 0.5 and 30
+kind, newest first (20) and by relevance (20 of the newest 5,000 matches). The limit is for words of 0.002, 0.5 and 30
 per cent of all messages and for a Chinese word inside a text. ``between`` is the dearest there is: a word of 5 per cent
-is common enough to have 10,000 matches and rare enough to have them far apart. The baseline asks the same index in one
+is common enough to have 5,000 matches and rare enough to have them far apart. The baseline asks the same index in one
 plain statement and sorts what it brings.
 """
 
