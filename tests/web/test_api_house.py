@@ -10,6 +10,7 @@ import pytest
 
 from tests.store.test_context import kept
 from tests.web.test_api import client, refused, token
+from tests.web.test_news import settled
 from tests.web.test_web import answering
 from tidegate.sources import load
 from tidegate.store import feed
@@ -60,6 +61,7 @@ class TestFeed:
         async with database.transaction() as connection:
             for number in range(3):
                 await feed.record(connection, "test.happened", f"number {number}")
+        await settled(database)
         seen, after = [], None
         while page := (await client.get("/api/feed", params={"limit": 2} | ({"after": after} if after else {}))).json():
             if not page["events"]:

@@ -159,7 +159,7 @@ async def _read_by(database: Database, count: int) -> None:
     await until(are_so_many)
 
 
-async def _settled(database: Database) -> Cursor:
+async def settled(database: Database) -> Cursor:
     """The newest event's place, once it can be told: that waits for every older transaction of the server."""
 
     async def is_told() -> bool:
@@ -177,7 +177,7 @@ async def test_a_page_that_missed_very_much_loads_everything_anew(database: Data
         "INSERT INTO events (kind, subject, data) SELECT 'reminder.fired', 'x', '{}' FROM generate_series(1, 6000)"
     )
     news, secret = News(database), await signed_in(database)
-    newest = await _settled(database)
+    newest = await settled(database)
     async with aclosing(news.stream(secret, after=feed.START)) as stream:
         assert await anext(stream) == b"retry: 1000\n\n"
         place, _, data = (await anext(stream)).decode().splitlines()[:3]

@@ -154,6 +154,12 @@ class GuildMirror:
             found = await histories.of_reader(connection, self.account.id, numbers=[ChannelId(channel.id)])
         return [(low, high) for one in found for low, high in one.known.coverage.spans]
 
+    async def at_rest(self, channel: Channel) -> bool:
+        """Whether all of a channel is stored and known to be, and its threads were listed, which is done last."""
+        to_list = await self.rows("SELECT FROM channels WHERE private_archives_listed_at IS NULL")
+        complete = await self.equals_truth(channel) and await self.covered(channel) == [(0, channel.head)]
+        return complete and not to_list
+
     async def state(self, channel: Channel) -> str:
         [row] = await self.rows("SELECT state FROM channels WHERE number = $1", channel.id)
         return str(row["state"])

@@ -77,15 +77,11 @@ async def test_h08_a_resumed_session_costs_nothing(
     [made] = channels_of(world, guild, [5])
     await mirror.connect(live=True)
     async with mirror.working():
-
-        async def complete() -> bool:
-            return await mirror.equals_truth(made) and await mirror.covered(made) == [(0, made.head)]
-
-        await until(complete)
+        await until(lambda: mirror.at_rest(made))
         async with mirror.counted() as calls:
             discord.gateway.hang_up(1006)
             talk(world, made, 20, "meanwhile")
-            await until(complete)
+            await until(lambda: mirror.at_rest(made))
         assert calls[PAGES] == 0
 
 
@@ -96,15 +92,11 @@ async def test_h09_after_a_lost_session_the_gap_is_exact(
     [made] = channels_of(world, guild, [5])
     await mirror.connect(live=True)
     async with mirror.working():
-
-        async def complete() -> bool:
-            return await mirror.equals_truth(made) and await mirror.covered(made) == [(0, made.head)]
-
-        await until(complete)
+        await until(lambda: mirror.at_rest(made))
         async with mirror.counted() as calls:
             discord.gateway.invalidate(resumable=False)
             talk(world, made, 20, "meanwhile")
-            await until(complete)
+            await until(lambda: mirror.at_rest(made))
         assert calls[PAGES] <= 1
 
 
@@ -115,19 +107,15 @@ async def test_h09_news_of_a_new_session_do_not_cover_the_gap(
     [made] = channels_of(world, guild, [5])
     await mirror.connect(live=True)
     async with mirror.working():
-
-        async def complete() -> bool:
-            return await mirror.equals_truth(made) and await mirror.covered(made) == [(0, made.head)]
-
-        await until(complete)
+        await until(lambda: mirror.at_rest(made))
         before, connections = made.head, len(world.record.sessions)
         world.faults.add(Fault(FaultKind.ERROR, PAGES, count=1_000, code="400 50035"))
         discord.gateway.invalidate(resumable=False)
         missed = talk(world, made, 20, "meanwhile")
 
         async def told_of_the_gap() -> bool:
-            known = (await mirror.history(made)).known
-            return len(world.record.sessions) > connections and known.head == missed[-1]
+            connected = len(world.record.sessions) > connections and mirror.lane.told() is not None
+            return connected and (await mirror.history(made)).known.head == missed[-1]
 
         await until(told_of_the_gap)
         [live] = talk(world, made, 1, "live")
@@ -139,7 +127,7 @@ async def test_h09_news_of_a_new_session_do_not_cover_the_gap(
         assert await mirror.covered(made) == [(0, before), (missed[-1] + 1, live)]
         world.faults.clear()
         await mirror.cycle(made)
-        await until(complete)
+        await until(lambda: mirror.at_rest(made))
 
 
 async def test_h10_a_post_between_two_pages_is_stored_once(mirror: GuildMirror, world: World, guild: Guild) -> None:
@@ -172,14 +160,10 @@ async def test_h23_a_deleted_channel_keeps_what_is_stored(mirror: GuildMirror, w
     await mirror.connect(live=True)
     async with mirror.working():
 
-        async def read() -> bool:
-            to_list = await mirror.rows("SELECT FROM channels WHERE private_archives_listed_at IS NULL")
-            return len(await mirror.stored(made)) == 5 and not to_list
-
         async def gone() -> bool:
             return await mirror.state(made) == "deleted"
 
-        await until(read)  # with its threads, which are listed once beside that
+        await until(lambda: mirror.at_rest(made))
         async with mirror.counted() as calls:
             delete(world, made)
             await until(gone)
