@@ -194,15 +194,20 @@ async def test_as_many_groups_in_flight_as_the_platform_bears(scene: Scene, on: 
     assert len(shop.platform.delivered) == 6
 
 
+async def fire_ten(scene: Scene, shop: Shop, deliveries: Deliveries) -> None:
+    """A reminder to ten groups of the account, fired and served."""
+    await scene.groups(shop, 10)
+    await scene.reminder(name=shop.account.name, account=shop.account.name)
+    await scene.fire(shop.account.name)
+    await scene.serve(shop, by=deliveries)
+
+
 async def test_accounts_beyond_the_setting_wait_their_turn(scene: Scene, shop: Shop) -> None:
     """``BOT_FIRE_CONCURRENCY``: a worker sends for so many accounts at once; the next begins when one is done."""
     other = await scene.shop(Recognising(scene.clock), name="other")
     deliveries = Deliveries(scene.database, scene.clock, Habits(dice=lambda: 0.5, accounts_at_once=1))
     for one in (shop, other):
-        await scene.groups(one, 10)
-        await scene.reminder(name=one.account.name, account=one.account.name)
-        await scene.fire(one.account.name)
-        await scene.serve(one, by=deliveries)
+        await fire_ten(scene, one, deliveries)
     await scene.pass_time(seconds=8)
     assert sorted(map(len, (shop.platform.delivered, other.platform.delivered)))[0] == 0
     await scene.pass_time(minutes=1)
@@ -215,10 +220,7 @@ async def test_an_account_that_may_not_send_for_hours_gives_its_turn_to_another(
     deliveries = Deliveries(scene.database, scene.clock, Habits(dice=lambda: 0.5, accounts_at_once=1))
     shop.platform.troubles = [None, Trouble(AskedToWait(timedelta(hours=2)))]
     for one in (shop, other):
-        await scene.groups(one, 10)
-        await scene.reminder(name=one.account.name, account=one.account.name)
-        await scene.fire(one.account.name)
-        await scene.serve(one, by=deliveries)
+        await fire_ten(scene, one, deliveries)
         await scene.pass_time(seconds=5)
     await scene.pass_time(minutes=5)
     assert (len(shop.platform.delivered), len(other.platform.delivered)) == (1, 10)
