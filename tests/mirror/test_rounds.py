@@ -41,10 +41,14 @@ async def channel(mirror: Mirror, world: World) -> Channel:
 
 @asynccontextmanager
 async def working(
-    mirror: Mirror, every: timedelta | None, *, look_every: timedelta = LOOK_EVERY
+    mirror: Mirror,
+    every: timedelta | None,
+    *,
+    every_live: timedelta = timedelta(hours=4),
+    look_every: timedelta = LOOK_EVERY,
 ) -> AsyncIterator[Rounds]:
     """The account being worked for in the block."""
-    times = Timetable(every, SOON, look_every=look_every)
+    times = Timetable(every, SOON, every_live=every_live, look_every=look_every)
     rounds = Rounds(mirror.database, SystemClock(), mirror.habits, times)
     await rounds.begin()
     assert mirror.lane is not None
@@ -64,7 +68,8 @@ async def cycles(mirror: Mirror) -> list[dict[str, Any]]:
 
 async def test_a_cycle_at_the_start_and_then_now_and_again(mirror: Mirror, channel: Channel) -> None:
     """Nobody has to ask; each full pass has the next number."""
-    async with working(mirror, timedelta(milliseconds=50)):
+    often = timedelta(milliseconds=50)
+    async with working(mirror, often, every_live=often):
 
         async def three() -> bool:
             return len(await cycles(mirror)) >= 3
