@@ -1,4 +1,4 @@
-"""Channels in every order, with every filter: what is listed is what sorting all of them in Python gives."""
+"""Channels by their last scan, with filters: what is listed is what sorting all of them in Python gives."""
 
 from __future__ import annotations
 
