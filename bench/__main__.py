@@ -16,8 +16,8 @@ from types import ModuleType
 from typing import Any
 
 import bench
-from tidegate import logs
-from tidegate.setting_kinds import LogLevel
+from tidegate.app import logs
+from tidegate.app.setting_types import LogLevel
 
 
 def discover() -> dict[str, ModuleType]:

@@ -12,15 +12,15 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
-from tidegate.clock import SystemClock
-from tidegate.joining import SignedIn
+from tidegate.app.account_setup import SignedIn
+from tidegate.core.account import Account
+from tidegate.core.clock import SystemClock
+from tidegate.database.pool import Database
 from tidegate.lanes import Lane, ReadLimits
-from tidegate.loopback.owning import add_account, open_lane
-from tidegate.platforms.discord import discord_opener
-from tidegate.platforms.discord.opening import SIGN_IN
-from tidegate.store.calls import Ledger
-from tidegate.store.database import Database
-from tidegate.words import Account, Platform
+from tidegate.lanes.queries.calls import CallLog
+from tidegate.loopback.owned_account import add_account, open_lane
+from tidegate.platforms.discord import DISCORD
+from tidegate.platforms.discord.connector import SIGN_IN, discord_opener
 
 UNPACED = ReadLimits(per_second=None, at_once=10)
 PAGES = "GET /channels/{channel.id}/messages"
@@ -79,7 +79,7 @@ class Bot:
         self._loopback = loopback
         self._account = account
         self._reads = reads
-        self._ledger = Ledger(database, SystemClock())
+        self._ledger = CallLog(database, SystemClock())
         self._drawer = SignedIn({SIGN_IN: loopback.token.encode()})
         self._lane: Lane | None = None
 
@@ -107,7 +107,7 @@ class Bot:
 @asynccontextmanager
 async def bot(database: Database, loopback: Loopback, *, reads: ReadLimits = UNPACED) -> AsyncIterator[Bot]:
     """An account of Tidegate's, signed in and not connected yet."""
-    made = Bot(database, loopback, await add_account(database, "gate", Platform.DISCORD), reads)
+    made = Bot(database, loopback, await add_account(database, "gate", DISCORD), reads)
     try:
         yield made
     finally:

@@ -10,21 +10,26 @@ from telethon import TelegramClient
 from telethon.crypto import rsa
 from telethon.sessions import MemorySession
 
-from tidegate.clock import SystemClock
-from tidegate.joining import SignedIn
+from tidegate.app.account_setup import SignedIn
+from tidegate.channels.queries import channels
+from tidegate.channels.queries.channels import MirrorOptions
+from tidegate.core.account import Account
+from tidegate.core.clock import SystemClock
+from tidegate.cycles.cycle import CyclePolicy, run_cycle
+from tidegate.cycles.cycle_report import CycleReport
+from tidegate.cycles.queries import cycles
+from tidegate.database.pool import Database
 from tidegate.lanes import Lane, SendLimits
-from tidegate.loopback.owning import add_account, open_lane
+from tidegate.lanes.queries.calls import CallLog
+from tidegate.lanes.rules.send_pace import Allowance
+from tidegate.loopback.owned_account import add_account, open_lane
 from tidegate.loopback.telegram import TelegramServer, World
-from tidegate.loopback.telegram.channels import Channel
-from tidegate.mirror.cycle import CycleHabits, Report, run_cycle
-from tidegate.mirror.listing import sync_channels
-from tidegate.platforms.telegram import Loopback, sign_in, telegram_opener
-from tidegate.rules.pacing import Allowance
-from tidegate.store import channels, cycles
-from tidegate.store.calls import Ledger
-from tidegate.store.channels import Wishes
-from tidegate.store.database import Database
-from tidegate.words import Account, Platform
+from tidegate.loopback.telegram.world.channels import Channel
+from tidegate.platforms.interface import SignInAttempt
+from tidegate.platforms.telegram import TELEGRAM
+from tidegate.platforms.telegram.connector import LoopbackTelegram, telegram_opener
+from tidegate.platforms.telegram.sign_in import sign_in
+from tidegate.scans.channel_catalogue import sync_channels
 
 UNPACED_SENDS = SendLimits(Allowance(ceiling=60_000))
 """Calls are counted here, not timed."""
@@ -87,7 +92,7 @@ class Reader:
         self._server = server
         self._account = account
         self._person = Person(server.world, phone)
-        self._ledger = Ledger(database, SystemClock())
+        self._ledger = CallLog(database, SystemClock())
         self._drawer = SignedIn()
         self._lane: Lane | None = None
 
@@ -102,7 +107,8 @@ class Reader:
             await self._lane.close()
         note = self._ledger.connecting(self._account.id)
         if not self._drawer.secrets:
-            await sign_in(self._account, self._drawer, note, self._person, find_loopback=self._find)
+            attempt = SignInAttempt(self._account, self._drawer, note)
+            await sign_in(attempt, self._person, find_loopback=self._find)
         client = await telegram_opener(None, SystemClock(), find_loopback=self._find)(self._account, self._drawer, note)
         self._lane = await open_lane(self._account, client, self._ledger, self._database, sends=UNPACED_SENDS)
 
@@ -112,7 +118,7 @@ class Reader:
         async with self._database.transaction() as connection:
             kept = await channels.find(connection, str(channel.id))
             target = None if destination is None else (await channels.find(connection, str(destination.id))).key
-            await channels.enable(connection, kept, Wishes(topics=topics, destination=target))
+            await channels.enable(connection, kept, MirrorOptions(topics=topics, destination=target))
 
     async def mark(self) -> int:
         """A place in the ledger after everything so far."""
@@ -120,21 +126,21 @@ class Reader:
         async with self._database.connection() as connection:
             return await cycles.mark(connection)
 
-    async def cycle(self, habits: CycleHabits, *, since: int | None = None) -> Report:
-        return await run_cycle(self.lane, self._database, SystemClock(), habits, since=since)
+    async def cycle(self, policy: CyclePolicy, *, since: int | None = None) -> CycleReport:
+        return await run_cycle(self.lane, self._database, SystemClock(), policy, since=since)
 
     async def close(self) -> None:
         await self.lane.close()
         await self._ledger.close()
 
-    async def _find(self, control: str) -> Loopback:
-        return Loopback(self._server.address, self._server.public_key_pem)
+    async def _find(self, control: str) -> LoopbackTelegram:
+        return LoopbackTelegram(self._server.address, self._server.public_key_pem)
 
 
 @asynccontextmanager
 async def connected_reader(database: Database, server: TelegramServer, name: str, phone: str) -> AsyncIterator[Reader]:
     """An account of Tidegate's, signed in and connected."""
-    reader = Reader(database, server, await add_account(database, name, Platform.TELEGRAM), phone)
+    reader = Reader(database, server, await add_account(database, name, TELEGRAM), phone)
     await reader.connect()
     try:
         yield reader

@@ -22,23 +22,26 @@ from typing import Any
 from telethon import TelegramClient
 from telethon.tl import functions, types
 
-from bench._server import own_database
+from bench._database_server import own_database
 from bench._telegram import Reader, connected_reader, loopback_telegram, plain_client
-from tidegate.clock import SystemClock
+from tidegate.archives.contents_indexer import index_waiting_sets
+from tidegate.archives.file_handles import SourceFile
+from tidegate.archives.filing.archive_steps import FilingPolicy
+from tidegate.archives.filing.download import download
+from tidegate.archives.filing.partial_file import PartialFile
+from tidegate.archives.filing.queues import file_waiting_sets
+from tidegate.archives.filing.work_folder import WorkFolder
+from tidegate.archives.formats.archive_bytes import BLOCK as INDEX_BLOCK
+from tidegate.archives.queries.contents import TakenArchivePart, TakenSet
+from tidegate.archives.rules.file_names import ArchiveKind
+from tidegate.archives.rules.retry import RetryPolicy
+from tidegate.core.clock import SystemClock
+from tidegate.core.ids import ChannelId, MessageId
+from tidegate.cycles.cycle import CyclePolicy
+from tidegate.database.pool import Database
 from tidegate.loopback.telegram import TelegramServer
-from tidegate.loopback.telegram.channels import Channel
-from tidegate.loopback.telegram.zips import sparse_zip
-from tidegate.mirror.archive_bytes import BLOCK as INDEX_BLOCK
-from tidegate.mirror.cycle import CycleHabits
-from tidegate.mirror.downloading import Download
-from tidegate.mirror.filing import FilingHabits, file_waiting
-from tidegate.mirror.indexing import work_off
-from tidegate.mirror.partial_file import PartialFile
-from tidegate.mirror.remote_file import RemotePart
-from tidegate.mirror.work_folder import WorkFolder
-from tidegate.port import ChannelId, FileHandle, MessageId
-from tidegate.rules.retrying import RetryHabits
-from tidegate.store.database import Database
+from tidegate.loopback.telegram.world.channels import Channel
+from tidegate.loopback.telegram.world.zips import sparse_zip
 
 MIB = 1024 * 1024
 ENTRIES = 2_048
@@ -90,9 +93,9 @@ async def _index(scene: Scene) -> dict[str, Any]:
     world = scene.server.world
     size, pieces = sparse_zip([(f"tower/{number:04}.stl", MIB) for number in range(ENTRIES)])
     message = world.post(scene.source, file=world.add_file("towers.zip", size, pieces=pieces))
-    await scene.reader.cycle(CycleHabits())
+    await scene.reader.cycle(CyclePolicy())
     before = world.record.by_method()
-    await work_off(scene.reader.lane, scene.database, RetryHabits())
+    await index_waiting_sets(scene.reader.lane, scene.database, RetryPolicy())
     calls = (world.record.by_method() - before)["upload.getFile"]
     listed = await scene.database.pool.fetchval("SELECT count(*) FROM archive_contents")
     assert listed == ENTRIES, f"{listed} of {ENTRIES} files were listed"
@@ -112,8 +115,8 @@ async def _download(scene: Scene) -> dict[str, Any]:
     scene.server.latency = LATENCY
     taken: list[list[float]] = [[] for _ in ways]
     for _ in range(TRIES):
-        for download, seconds in zip(ways, taken, strict=True):
-            seconds.append(await _timed(download))
+        for way, seconds in zip(ways, taken, strict=True):
+            seconds.append(await _timed(way))
     scene.server.latency = timedelta()
     ours_mib_s, theirs_mib_s, best_mib_s = (FILE / MIB / median(seconds) for seconds in taken)
     return {
@@ -133,21 +136,21 @@ async def _our_download(scene: Scene, message: int) -> Callable[[], Awaitable[No
     assert shown is not None
     file = shown.files[0]
 
-    async def renew(_: RemotePart) -> FileHandle:
-        raise AssertionError("a handle expired within seconds")
-
     async def tell(_: int) -> None:
         """Nobody watches."""
 
-    async def download() -> None:
+    async def fetch() -> None:
         into = PartialFile(scene.folder / "ours.bin", file=file.id, size=file.size, host="")
         await asyncio.to_thread(into.open)
-        part = RemotePart(message, file.id, file.size, file.handle)
-        await Download(lane, part, renew, cycle=None, tell=tell).into(into)
-        assert into.is_whole
+        part = TakenArchivePart(message, file.id, file.name, file.size, handle=file.handle)
+        taken = TakenSet(
+            0, file.name, ArchiveKind.ZIP, ChannelId(scene.source.id), [part], delivered_too=False, earlier=None
+        )
+        await download(SourceFile(lane, scene.database, taken, part, cycle=None), into, tell)
+        assert into.is_complete
         into.drop()
 
-    return download
+    return fetch
 
 
 async def _their_downloads(scene: Scene, message: int) -> tuple[Callable[[], Awaitable[None]], ...]:
@@ -190,14 +193,14 @@ async def _file(scene: Scene) -> dict[str, Any]:
     posted = [world.add_file(f"set.part{number}.rar", PART - number) for number in range(1, PARTS + 1)]
     for file in posted:
         world.post(scene.source, file=file)
-    await scene.reader.cycle(CycleHabits())
+    await scene.reader.cycle(CyclePolicy())
     await scene.database.pool.execute("UPDATE archive_parts SET seen_at = seen_at - interval '2 hours'")
-    await scene.reader.cycle(CycleHabits())
-    await work_off(scene.reader.lane, scene.database, RetryHabits())
+    await scene.reader.cycle(CyclePolicy())
+    await index_waiting_sets(scene.reader.lane, scene.database, RetryPolicy())
     work = WorkFolder(scene.folder / "work", reserve=0, host="bench")
     watching = asyncio.create_task(_watch(work.path))
-    habits = FilingHabits(RetryHabits(), work)
-    told = await file_waiting(scene.reader.lane, scene.database, SystemClock(), habits)
+    policy = FilingPolicy(RetryPolicy(), work)
+    told = await file_waiting_sets(scene.reader.lane, scene.database, SystemClock(), policy)
     watching.cancel()
     arrived = [message.file.sha256() for message in scene.vault.messages.values() if message.file]
     assert arrived == [file.sha256() for file in posted], f"not all of the set arrived: {told}"

@@ -14,18 +14,18 @@ from typing import Any
 import discord
 from discord.http import Route
 
+from bench._database_server import own_database
 from bench._discord import PAGES, Loopback, bot, loopback_discord
-from bench._server import own_database
+from tidegate.archives.rules.retry import RetryPolicy
+from tidegate.cycles.guild_cycle import look_around
+from tidegate.database.pool import Database
+from tidegate.history.backfill import backfill
+from tidegate.history.history_pages import HistoryPolicy
+from tidegate.history.queries import channel_histories
+from tidegate.history.rules.backfill_plan import PortionBudget
 from tidegate.lanes import ReadLimits
-from tidegate.mirror.backfill import backfill
-from tidegate.mirror.guilds import look_around
-from tidegate.mirror.history import HistoryHabits
-from tidegate.mirror.scan import Hand
-from tidegate.rules.backfilling import TurnBudget
-from tidegate.rules.planning import CallLimits
-from tidegate.rules.retrying import RetryHabits
-from tidegate.store import histories
-from tidegate.store.database import Database
+from tidegate.scans.rules.call_plan import CallLimits
+from tidegate.scans.scan_context import ScanContext
 
 LATENCY_MS = 20
 PER_SECOND = 10
@@ -35,7 +35,7 @@ LIMITS = {"scale": 1, "routes": {PAGES: [PER_SECOND, 1]}}
 SAMPLE = 5_000
 """How many messages the naive way reads: its pace does not change with more."""
 
-HABITS = HistoryHabits(turn=TurnBudget(), concurrency=4, target=MESSAGES, reconcile_calls=0)
+POLICY = HistoryPolicy(budget=PortionBudget(), concurrency=4, target=MESSAGES, reconcile_calls=0)
 
 
 async def run() -> dict[str, Any]:
@@ -73,12 +73,12 @@ async def _tidegate(database: Database, loopback: Loopback, *, limited: bool) ->
     reads = ReadLimits(per_second=float(PER_SECOND) if limited else None, at_once=10)
     async with bot(database, loopback, reads=reads) as reader:
         await reader.connect(live=True)
-        hand = Hand(reader.lane, database, None, CallLimits(), RetryHabits())
-        await look_around(hand)
+        context = ScanContext(reader.lane, database, None, CallLimits(), RetryPolicy())
+        await look_around(context)
         async with database.connection() as connection:
-            found = await histories.of_reader(connection, reader.lane.account.id)
+            found = await channel_histories.of_reader(connection, reader.lane.account.id)
         before, began = loopback.calls(), time.perf_counter()
-        done = await backfill(hand, HABITS, found)
+        done = await backfill(context, POLICY, found)
         seconds, calls = time.perf_counter() - began, loopback.calls() - before
     stored = await database.pool.fetchval("SELECT count(*) FROM messages")
     assert (done.as_json()["failed"], stored) == (0, MESSAGES), (stored, done.as_json()["failed"])

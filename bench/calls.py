@@ -18,18 +18,19 @@ from typing import Any
 from telethon import TelegramClient
 from telethon.tl import functions, types
 
-from bench._server import own_database
+from bench._database_server import own_database
 from bench._telegram import Reader, connected_reader, loopback_telegram, plain_client
+from tidegate.cycles.cycle import CyclePolicy
+from tidegate.cycles.cycle_report import CycleReport
+from tidegate.database.pool import Database
 from tidegate.loopback.telegram import TelegramServer
-from tidegate.loopback.telegram.channels import Channel
-from tidegate.mirror.cycle import CycleHabits, Report
-from tidegate.rules.scanning import ScanHabits
-from tidegate.store.database import Database
+from tidegate.loopback.telegram.world.channels import Channel
+from tidegate.scans.rules.scan_decision import ScanPolicy
 
 TOPICS = 1_086
 ACTIVE = (0, 5, 50)
 PAGE = 100
-HABITS = CycleHabits(scans=ScanHabits(cold_after_empty_scans=1_000_000))
+POLICY = CyclePolicy(scans=ScanPolicy(cold_after_empty_scans=1_000_000))
 WHOLE, BY_TOPIC, PLAIN = "+1000001", "+1000002", "+1000003"
 
 
@@ -66,8 +67,8 @@ async def _scene() -> AsyncIterator[Scene]:
         await whole.enable(models)
         await by_topic.enable(chosen, *chosen.topics)
         for _ in range(3):
-            await whole.cycle(HABITS)
-            await by_topic.cycle(HABITS)
+            await whole.cycle(POLICY)
+            await by_topic.cycle(POLICY)
         yield Scene(database, server, whole, by_topic, plain, models, chosen)
 
 
@@ -86,13 +87,13 @@ async def _row(scene: Scene, active: int) -> dict[str, int]:
     searches = await _counted(scene, _search_topics(scene, scene.models.topics, before), true)
     infos = await _counted(scene, _ask_topics(scene, before), true)
     await _an_hour_later(scene.database)
-    cycle = await _checked(scene, WHOLE, await scene.whole.cycle(HABITS))
+    cycle = await _checked(scene, WHOLE, await scene.whole.cycle(POLICY))
     found = await _found(scene.database, scene.models)
     restart = await _restart(scene, active)
     chosen_true = _post(scene.server, scene.chosen, active)
-    selected = await _checked(scene, BY_TOPIC, await scene.by_topic.cycle(HABITS))
+    selected = await _checked(scene, BY_TOPIC, await scene.by_topic.cycle(POLICY))
     assert chosen_true <= await _found(scene.database, scene.chosen), "a selected topic lost a file"
-    after = await _checked(scene, BY_TOPIC, await scene.by_topic.cycle(HABITS))  # an index may be slow: looked at again
+    after = await _checked(scene, BY_TOPIC, await scene.by_topic.cycle(POLICY))  # an index may be slow: looked at again
     return {
         "active": active,
         "search_per_topic": searches,
@@ -112,7 +113,7 @@ async def _restart(scene: Scene, active: int) -> dict[str, Any]:
     true = _post(scene.server, scene.models, active)
     since = await scene.whole.mark()
     await scene.whole.connect()
-    told = await _checked(scene, WHOLE, await scene.whole.cycle(HABITS, since=since))
+    told = await _checked(scene, WHOLE, await scene.whole.cycle(POLICY, since=since))
     assert true <= await _found(scene.database, scene.models), "a restart lost a file"
     return told
 
@@ -140,7 +141,7 @@ async def _found(database: Database, forum: Channel) -> set[int]:
     return {row["message"] for row in rows}
 
 
-async def _checked(scene: Scene, phone: str, report: Report) -> dict[str, Any]:
+async def _checked(scene: Scene, phone: str, report: CycleReport) -> dict[str, Any]:
     """What a cycle reports; its calls are the last ones in the platform's record, or the ledger is wrong."""
     told = report.as_json()
     calls = [call for call in scene.server.world.record.calls if call.account == phone.removeprefix("+")]

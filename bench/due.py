@@ -18,23 +18,26 @@ from collections import Counter
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
 
-from bench._server import own_database
-from tidegate.clock import SystemClock
-from tidegate.mirror.asleep import FORUMS_AT_ONCE
-from tidegate.rules.retrying import RetryHabits
-from tidegate.rules.scanning import SKIPS, ScanHabits, Verdict, decide_scan
-from tidegate.store import accounts, places
-from tidegate.store.database import Connection, Database
-from tidegate.store.due import Moment, Sleepers, count_asleep, load_awake, rest
-from tidegate.store.places import Memory, Place
-from tidegate.words import AccountId, Platform, Standing
+from bench._database_server import own_database
+from tidegate.accounts.queries import accounts
+from tidegate.archives.rules.retry import RetryPolicy
+from tidegate.core.account import Standing
+from tidegate.core.clock import SystemClock
+from tidegate.core.ids import AccountId
+from tidegate.cycles.idle_topics import FORUMS_AT_ONCE
+from tidegate.database.pool import Connection, Database
+from tidegate.platforms.telegram import TELEGRAM
+from tidegate.scans.queries import scan_memory
+from tidegate.scans.queries.due_topics import CycleMoment, IdleTopics, count_asleep, load_awake, rest
+from tidegate.scans.queries.scan_memory import AccountMemory, ScanPlace
+from tidegate.scans.rules.scan_decision import SKIPS, ScanPolicy, Verdict, decide_scan
 
 FORUMS = 1_000
 TOPICS = 1_000
 SAMPLE = 5_000
 ROUNDS = 5
-SCANS = ScanHabits()
-RETRIES = RetryHabits()
+SCANS = ScanPolicy()
+RETRIES = RetryPolicy()
 
 Found = Counter[tuple[int, Verdict]]
 """How many topics of a channel have which verdict."""
@@ -64,7 +67,7 @@ async def run() -> dict[str, Any]:
 async def _fill(database: Database) -> AccountId:
     """A million topics: one in 500 never scanned, found something or was asked for, one in 1,000 has a failure."""
     async with database.transaction() as connection:
-        await accounts.add(connection, "reader", Platform.TELEGRAM, Standing.NORMAL, loopback=None)
+        await accounts.add(connection, "reader", TELEGRAM, Standing.NORMAL, loopback=None)
         account = (await accounts.find(connection, "reader")).account.id
         await connection.execute("SELECT setseed(0.5)")
         await connection.execute(
@@ -108,7 +111,7 @@ async def _fail_some(connection: Connection) -> None:
 async def _measure(database: Database, account: AccountId) -> dict[str, Any]:
     async with database.connection() as connection:
 
-        async def asked() -> Memory:
+        async def asked() -> AccountMemory:
             return await load_awake(connection, account, SCANS, RETRIES)
 
         found = await asked()  # the statement is prepared and every page in memory
@@ -132,7 +135,7 @@ async def _measure(database: Database, account: AccountId) -> dict[str, Any]:
     }
 
 
-def _told(memory: Memory, asleep: dict[int, Counter[Verdict]]) -> Found:
+def _told(memory: AccountMemory, asleep: dict[int, Counter[Verdict]]) -> Found:
     """What a cycle knows: topics with failures judged by the rule, the others as they were found and counted."""
     told: Found = Counter()
     for key, topics in asleep.items():
@@ -144,15 +147,15 @@ def _told(memory: Memory, asleep: dict[int, Counter[Verdict]]) -> Found:
     return +told
 
 
-def _judge(place: Place, memory: Memory) -> Verdict:
+def _judge(place: ScanPlace, memory: AccountMemory) -> Verdict:
     return decide_scan(place.memory, SCANS, now=memory.now, turn=memory.cycle + 1 + place.turn_offset)
 
 
-async def _count(connection: Connection, memory: Memory, forums: list[int]) -> dict[int, Counter[Verdict]]:
+async def _count(connection: Connection, memory: AccountMemory, forums: list[int]) -> dict[int, Counter[Verdict]]:
     return await count_asleep(connection, _sleepers(memory, forums), SCANS, _moment(memory))
 
 
-async def _rest(database: Database, memory: Memory, forums: list[int]) -> None:
+async def _rest(database: Database, memory: AccountMemory, forums: list[int]) -> None:
     """Count and store what becomes of all sleeping topics, in the cycle's portions."""
     for start in range(0, len(forums), FORUMS_AT_ONCE):
         some = forums[start : start + FORUMS_AT_ONCE]
@@ -160,12 +163,12 @@ async def _rest(database: Database, memory: Memory, forums: list[int]) -> None:
             await rest(connection, _sleepers(memory, some), SCANS, _moment(memory))
 
 
-def _sleepers(memory: Memory, forums: list[int]) -> Sleepers:
-    return Sleepers(forums, [(place.key, place.topic) for place in memory.places])
+def _sleepers(memory: AccountMemory, forums: list[int]) -> IdleTopics:
+    return IdleTopics(forums, [(place.key, place.topic) for place in memory.places])
 
 
-def _moment(memory: Memory) -> Moment:
-    return Moment(memory.now, memory.cycle + 1, whole=True)
+def _moment(memory: AccountMemory) -> CycleMoment:
+    return CycleMoment(memory.now, memory.cycle + 1, whole=True)
 
 
 async def _timed(work: Callable[[], Awaitable[T]]) -> tuple[float, T]:
@@ -177,7 +180,7 @@ async def _timed(work: Callable[[], Awaitable[T]]) -> tuple[float, T]:
 
 async def _judge_all(connection: Connection, account: AccountId) -> Found:
     """Every place loaded and judged by the rule itself."""
-    memory = await places.load(connection, account, RETRIES)
+    memory = await scan_memory.load(connection, account, RETRIES)
     return Counter((place.key, _judge(place, memory)) for place in memory.places)
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from bench._children import whatsapp_children
-from bench._many import many_accounts
-from bench._naive import naive_minutes
-from bench._reminding import PHONE, Queries, far_telegram, shop_on
-from bench._server import own_database
-from bench._throughput import most_sends
+from bench._database_server import own_database
+from bench._reminder_delivery import PHONE, Queries, far_telegram, shop_on
+from bench._send_throughput import most_sends
+from bench._sequential_sender import naive_minutes
+from bench._two_hundred_accounts import many_accounts
+from bench._whatsapp_children import whatsapp_children
 
 GROUPS = 1_000
 PACE = 40

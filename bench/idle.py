@@ -9,16 +9,16 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
+from bench._database_server import own_database
 from bench._discord import Bot, Loopback, bot, loopback_discord
-from bench._server import own_database
-from tidegate.clock import SystemClock
-from tidegate.mirror.cycle import CycleHabits
-from tidegate.mirror.guilds import run_guild_cycle
-from tidegate.mirror.history import HistoryHabits
-from tidegate.store.database import Database
+from tidegate.core.clock import SystemClock
+from tidegate.cycles.cycle import CyclePolicy
+from tidegate.cycles.guild_cycle import run_guild_cycle
+from tidegate.database.pool import Database
+from tidegate.history.history_pages import HistoryPolicy
 
 CHANNELS, THREADS, CHANGED = 500, 200, 20
-HABITS = CycleHabits(history=HistoryHabits(concurrency=8, reconcile_calls=0))
+POLICY = CyclePolicy(history=HistoryPolicy(concurrency=8, reconcile_calls=0))
 NAIVE = CHANNELS + THREADS
 """What a look at each channel costs, before anything is read."""
 
@@ -65,7 +65,7 @@ def _post(loopback: Loopback) -> None:
 async def _cycle(database: Database, reader: Bot, loopback: Loopback) -> int:
     """How many calls one cycle takes; ledger and platform have to agree."""
     before = Counter(loopback.ask("/calls?by=method"))
-    report = await run_guild_cycle(reader.lane, database, SystemClock(), HABITS, heads=reader.lane.told())
+    report = await run_guild_cycle(reader.lane, database, SystemClock(), POLICY, heads=reader.lane.known_heads)
     spent = Counter(loopback.ask("/calls?by=method")) - before
     counted = Counter(report.calls)
     assert {method: spent[method] for method in counted} == counted, "the ledger and the platform count differently"

@@ -8,12 +8,15 @@ from contextlib import AsyncExitStack
 
 import asyncpg
 
-from bench._server import own_database
-from tidegate.clock import SystemClock
-from tidegate.rules.pacing import Allowance
-from tidegate.store import accounts, pace
-from tidegate.store.database import Database
-from tidegate.words import AccountId, Claim, Platform, Standing
+from bench._database_server import own_database
+from tidegate.accounts.queries import accounts
+from tidegate.core.account import Claim, Standing
+from tidegate.core.clock import SystemClock
+from tidegate.core.ids import AccountId
+from tidegate.database.pool import Database
+from tidegate.lanes.queries import pace
+from tidegate.lanes.rules.send_pace import Allowance
+from tidegate.platforms.whatsapp import WHATSAPP
 
 ACCOUNTS = 100
 ROUNDS = 5
@@ -52,7 +55,7 @@ async def _accounts(database: Database) -> list[AccountId]:
     async with database.transaction() as connection:
         for number in range(ACCOUNTS):
             name = f"account {number}"
-            account = await accounts.add(connection, name, Platform.WHATSAPP, Standing.NORMAL, loopback=None)
+            account = await accounts.add(connection, name, WHATSAPP, Standing.NORMAL, loopback=None)
             await pace.set_pace(connection, account, UNBOUND)
             made.append(account)
     return made
@@ -60,7 +63,7 @@ async def _accounts(database: Database) -> list[AccountId]:
 
 async def _claim(connection: asyncpg.Connection, account: AccountId) -> None:
     answer = await pace.claim_send(connection, Claim(account, 0, 0.0), "send")
-    assert isinstance(answer, pace.Granted)
+    assert isinstance(answer, pace.GrantedSend)
 
 
 async def _commit(connection: asyncpg.Connection, account: AccountId) -> None:

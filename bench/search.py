@@ -15,12 +15,12 @@ from collections.abc import Awaitable, Callable
 from datetime import UTC
 from typing import Any
 
-from bench._messages import CHINESE, SHARES, fill, planted_words
-from bench._server import own_database
-from tidegate.clock import SystemClock
-from tidegate.rules.querying import read_query
-from tidegate.store.database import Database
-from tidegate.store.search import Order, search
+from bench._database_server import own_database
+from bench._million_messages import CHINESE, SHARES, fill, planted_words
+from tidegate.core.clock import SystemClock
+from tidegate.database.pool import Database
+from tidegate.search.queries.search import HitOrder, search
+from tidegate.search.rules.query_language import read_query
 
 SEARCHES = 60
 SHOWN = 20
@@ -39,20 +39,22 @@ async def measure(database: Database, searches: int = SEARCHES) -> dict[str, Any
     figures: dict[str, Any] = {"messages": await database.pool.fetchval("SELECT count(*) FROM messages")}
     kinds = {kind: planted_words(kind) for kind in SHARES} | {"chinese": CHINESE}
     for kind, words in kinds.items():
-        for order in Order:
+        for order in HitOrder:
             took = [await _search(database, words[number % len(words)], order) for number in range(searches)]
             figures[f"{kind}_{order}_p95_ms"] = _p95(took)
         plain = [await _plainly(database, words[number % len(words)]) for number in range(searches // 4)]
         figures[f"{kind}_plain_p95_ms"] = _p95(plain)
-        figures[f"{kind}_ratio"] = round(figures[f"{kind}_plain_p95_ms"] / figures[f"{kind}_{Order.NEWEST}_p95_ms"], 1)
-    claimed = [figures[f"{kind}_{order}_p95_ms"] for kind in kinds if kind != "between" for order in Order]
+        figures[f"{kind}_ratio"] = round(
+            figures[f"{kind}_plain_p95_ms"] / figures[f"{kind}_{HitOrder.NEWEST}_p95_ms"], 1
+        )
+    claimed = [figures[f"{kind}_{order}_p95_ms"] for kind in kinds if kind != "between" for order in HitOrder]
     index, table = await database.pool.fetchrow(
         "SELECT pg_relation_size('messages_words') >> 20, pg_table_size('messages') >> 20"
     )
     return {**figures, "slowest_p95_ms": max(claimed), "limit_ms": LIMIT_MS, "index_mib": index, "table_mib": table}
 
 
-async def _search(database: Database, typed: str, order: Order) -> float:
+async def _search(database: Database, typed: str, order: HitOrder) -> float:
     async def asked() -> None:
         async with database.connection() as connection:
             query = read_query(typed, lambda moment: moment.replace(tzinfo=UTC))

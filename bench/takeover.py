@@ -12,14 +12,14 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from tidegate.clock import SystemClock
-from tidegate.engine.asking import ask_owner
-from tidegate.loopback.world import CONTROL, World, make_world
-from tidegate.store.database import Address, Database
-from tidegate.store.embedded import Seat
-from tidegate.store.folder import Folder
-from tidegate.store.programs import CURRENT
-from tidegate.store.upgrade import upgrade
+from tidegate.core.clock import SystemClock
+from tidegate.database.embedded.data_folder import DataFolder
+from tidegate.database.embedded.pg_programs import CURRENT
+from tidegate.database.embedded.server import ServerLease
+from tidegate.database.migrations.upgrade import upgrade
+from tidegate.database.pool import Address, Database
+from tidegate.loopback.counting_world import CONTROL, World, make_world
+from tidegate.workers.command_client import ask_owner
 
 ACCOUNTS = 300
 MANY = 100_000
@@ -31,14 +31,14 @@ async def run() -> dict[str, Any]:
     with TemporaryDirectory(prefix="tg-") as folder:
         home = Path(folder)
         home.chmod(0o711)
-        seat = await asyncio.to_thread(Seat, home / "server", options=["max_connections=300"])
+        seat = await asyncio.to_thread(ServerLease, home / "server", options=["max_connections=300"])
         try:
             return {**await _few(seat, home), "rows": await _many(seat, home)}
         finally:
             await asyncio.to_thread(seat.leave)
 
 
-async def _few(seat: Seat, home: Path) -> dict[str, Any]:
+async def _few(seat: ServerLease, home: Path) -> dict[str, Any]:
     async with _world(seat.address, home) as world:
         await world.add_accounts(ACCOUNTS)
         for name in "abc":
@@ -86,7 +86,7 @@ async def _restart(world: World, home: Path) -> float:
     """Restart the server as after a crash; the longest silence of any account, by the platform's record."""
     await world.until_all_called(ACCOUNTS)
     begun = SystemClock().ticks()
-    folder = Folder(home)
+    folder = DataFolder(home)
     restart = (folder.programs(CURRENT) / "pg_ctl", "restart", "-D", "postgresql", "-m", "immediate", "-w")
     assert await asyncio.to_thread(folder.runner.code, *restart) == 0
     await world.until_all_called(ACCOUNTS)
@@ -99,7 +99,7 @@ async def _restart(world: World, home: Path) -> float:
     return longest
 
 
-async def _many(seat: Seat, home: Path) -> dict[str, Any]:
+async def _many(seat: ServerLease, home: Path) -> dict[str, Any]:
     """How long 100,000 rows take to be owned by four workers, and a dead worker's quarter by the other three."""
     async with _world(seat.address, home) as world:
         await world.database.pool.execute(
@@ -136,17 +136,12 @@ async def _all_owned(world: World, workers: int) -> bool:
 
 @asynccontextmanager
 async def _world(server: Address, home: Path) -> AsyncIterator[World]:
-    """A world in an empty database of its own."""
-    opened = await Database.open(server)
-    await opened.pool.execute("DROP DATABASE IF EXISTS bench WITH (FORCE)")
-    await opened.pool.execute("CREATE DATABASE bench")
-    await opened.close()
-    url = server.direct.replace("/tidegate?", "/bench?")
-    address = Address(url=url, direct=url)
-    await upgrade(address.direct)
-    database = await Database.open(address)
+    """A world in a database that is emptied for it."""
+    database = await Database.open(server)
+    await database.pool.execute("DROP SCHEMA public CASCADE; CREATE SCHEMA public")
+    await upgrade(server.direct)
     try:
-        async with make_world(address, database, home / "workers") as world:
+        async with make_world(server, database, home / "workers") as world:
             yield world
     finally:
         await database.close()

@@ -8,6 +8,9 @@ archives, a million in a thousand channels: the first, one far in, by state and 
 by words of every share in names and in files inside, by Chinese, and by these together. The baseline lists the page of
 channels far in as most programs do, by skipping all rows before it.
 
+A context of 50,000 messages over the API, as a document and as lines: how long it takes, and how late the server's loop
+runs meanwhile.
+
 Then 200 streams listen while 100 events a second are recorded, one a transaction. An event's delay is from its commit
 until a stream was told of it or of a later one; the loop's lag is what the server notes over that time, ten
 milliseconds apart.
@@ -28,12 +31,15 @@ from typing import Any
 
 import httpx
 
-from bench import _archives, _messages, _streams
-from bench._server import own_database
-from tidegate.clock import SystemClock
-from tidegate.store.channel_list import Sort
-from tidegate.store.database import Database
-from tidegate.store.search import Order
+from bench import _million_archives, _million_messages, _open_pages
+from bench._database_server import own_database
+from tidegate.access.queries import tokens
+from tidegate.access.queries.tokens import TokenScope
+from tidegate.channels.queries.channel_list import ChannelOrder
+from tidegate.core.clock import SystemClock
+from tidegate.database.pool import Database
+from tidegate.history.queries.bot_context import MOST
+from tidegate.search.queries.search import HitOrder
 
 CHANNELS = 100_000
 ASKED = 40
@@ -46,15 +52,16 @@ _clock = SystemClock()
 async def run() -> dict[str, Any]:
     """Fill, ask for pages, listen."""
     async with own_database(connections=5) as database:
-        await _messages.fill(database)
+        await _million_messages.fill(database)
         await fill_channels(database)
-        await _archives.fill(database)
+        await _million_archives.fill(database)
         async with web(database) as (client, lags):
             figures = await channels_page(client) | await search_page(client) | await archives_page(client)
             plain = await _p95(lambda _: _plainly(database))
             figures |= {"far_in_plainly_p95_ms": plain, "ratio": round(plain / figures["channels_far_in_p95_ms"], 1)}
             figures |= {"slowest_page_p95_ms": max(_claimed(figures)), "page_limit_ms": PAGE_LIMIT_MS}
-            return figures | await _streams.measure(database, client, lags)
+            figures |= await long_contexts(database, client, lags)
+            return figures | await _open_pages.measure(database, client, lags)
 
 
 def _claimed(figures: dict[str, Any]) -> list[float]:
@@ -91,10 +98,18 @@ async def web(database: Database) -> AsyncIterator[tuple[httpx.AsyncClient, Path
             "DATABASE_URL": database.address.url,
             "TIDEGATE_HOME": home,
             "TIDEGATE_WEB_PORT": "0",
+            "TIDEGATE_WEB_REQUESTS_PER_SECOND": "1000000",  # one client stands for very many
             "PYTHONPATH": str(Path(__file__).parent.parent),
         }
         process = await asyncio.create_subprocess_exec(
-            sys.executable, "-m", "bench._watched", lags, "web", env=variables, stderr=asyncio.subprocess.PIPE, cwd=home
+            sys.executable,
+            "-m",
+            "bench._loop_lag_recorder",
+            lags,
+            "web",
+            env=variables,
+            stderr=asyncio.subprocess.PIPE,
+            cwd=home,
         )
         try:
             base, secret = await _link(process)
@@ -123,7 +138,9 @@ async def _link(process: asyncio.subprocess.Process) -> tuple[str, str]:
 
 async def channels_page(client: httpx.AsyncClient) -> dict[str, Any]:
     """Each way in which people look at a hundred thousand channels."""
-    orders = {f"{sort}_{way}": f"sort={sort}&descending={way == 'down'}" for sort in Sort for way in ("up", "down")}
+    orders = {
+        f"{sort}_{way}": f"sort={sort}&descending={way == 'down'}" for sort in ChannelOrder for way in ("up", "down")
+    }
     asked = {
         "first": ["/channels"],
         "far_in": [await _far_in(client)],
@@ -159,14 +176,17 @@ async def _far_in(client: httpx.AsyncClient) -> str:
 
 async def search_page(client: httpx.AsyncClient) -> dict[str, Any]:
     """Words of each kind, in both orders; *everywhere* are those that most messages have."""
-    kinds = {kind: _messages.planted_words(kind) for kind in ("rare", "middling", "common")}
-    kinds |= {"everywhere": _messages.language()[:3], "chinese": [*_messages.CHINESE, *_messages.HAN[:2]]}
+    kinds = {kind: _million_messages.planted_words(kind) for kind in ("rare", "middling", "common")}
+    kinds |= {
+        "everywhere": _million_messages.language()[:3],
+        "chinese": [*_million_messages.CHINESE, *_million_messages.HAN[:2]],
+    }
     return {
         f"search_{kind}_{order}_p95_ms": await _p95(
             _getting(client, [f"/messages?q={word}&by={order}" for word in words])
         )
         for kind, words in kinds.items()
-        for order in Order
+        for order in HitOrder
     }
 
 
@@ -174,8 +194,39 @@ async def archives_page(client: httpx.AsyncClient) -> dict[str, Any]:
     """Each way in which people look at a million archives."""
     return {
         f"archives_{kind}_p95_ms": await _p95(_getting(client, [f"/archives?{one}" for one in asked]))
-        for kind, asked in _archives.asked().items()
+        for kind, asked in _million_archives.asked().items()
     }
+
+
+async def long_contexts(database: Database, client: httpx.AsyncClient, lags: Path) -> dict[str, Any]:
+    """The largest context there is, of a channel that has as many messages."""
+    async with database.transaction() as connection:
+        secret = await tokens.add(connection, "bench", [TokenScope.READ], None)
+        channel = await connection.fetchval(
+            "INSERT INTO channels (platform, number, title) VALUES ('telegram', 900001, 'long') RETURNING id"
+        )
+        await connection.execute(
+            """
+            INSERT INTO messages (channel, id, at, author, author_id, text, words)
+            SELECT $1, row_number() OVER (), at, author, author_id, text, words FROM messages LIMIT $2
+            """,
+            channel, MOST,
+        )  # fmt: skip
+    figures: dict[str, Any] = {}
+    for form in ("json", "text"):
+        before, start = len(_open_pages.read_lags(lags)), _clock.ticks()
+        answer = await client.get(
+            f"/api/context/900001?limit={MOST}&format={form}", headers={"authorization": f"Bearer {secret}"}
+        )
+        assert answer.status_code == 200, answer.text
+        late = _open_pages.read_lags(lags)[before:]
+        figures |= {
+            f"context_{form}_megabytes": round(len(answer.content) / 1e6, 1),
+            f"context_{form}_seconds": round(_clock.ticks() - start, 2),
+            f"context_{form}_loop_lag_p99_ms": _open_pages.percentile(late, 99),
+            f"context_{form}_loop_lag_longest_ms": round(max(late) * 1_000, 1),
+        }
+    return figures
 
 
 def _getting(client: httpx.AsyncClient, paths: list[str]) -> Callable[[int], Awaitable[None]]:

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import shutil
 import signal
 import socket
 import subprocess
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from tidegate.store.database import Address
-from tidegate.store.embedded import Seat
-from tidegate.store.programs import system_user
+from tidegate.database.embedded.pg_programs import system_user, wheel_programs
+from tidegate.database.embedded.server import ServerLease
+from tidegate.database.embedded.server_access import ADMIN, DATABASE
+from tidegate.database.pool import Address
 
 FAST = ["fsync=off", "max_connections=400", "shared_buffers=64MB"]
 DEBIAN = Path("/usr/lib/postgresql/15/bin")
@@ -60,7 +62,7 @@ def free_port() -> int:
 
 
 class OwnServer:
-    """A server as an operator would run one, on a socket of its own; same shape as ``Seat``."""
+    """A server as an operator would run one, on a socket of its own; same shape as ``ServerLease``."""
 
     def __init__(self, home: Path, programs: Path, *, options: Sequence[str] = ("listen_addresses=",)) -> None:
         self._home = make_home(home)
@@ -72,7 +74,8 @@ class OwnServer:
             self._run("initdb", *where, "--auth-local=trust", "--auth-host=scram-sha-256")
         settings = [*FAST, f"unix_socket_directories={self._data}", *options]
         given = " ".join(f"-c {setting}" for setting in settings)
-        self._run("pg_ctl", "start", "-D", str(self._data), "-w", "-l", str(self._data / "log"), "-o", given)
+        if not (self._data / "postmaster.pid").exists():
+            self._run("pg_ctl", "start", "-D", str(self._data), "-w", "-l", str(self._data / "log"), "-o", given)
         port = next((option.partition("=")[2] for option in options if option.startswith("port=")), "5432")
         url = f"postgresql://tidegate@/postgres?host={self._data}&port={port}"
         self.address = Address(url=url, direct=url)
@@ -81,8 +84,11 @@ class OwnServer:
         """As after a crash: every session ends in the middle of whatever it did."""
         self._run("pg_ctl", "restart", "-D", str(self._data), "-m", "immediate", "-w", "-l", str(self._data / "log"))
 
-    def leave(self) -> None:
+    def stop(self) -> None:
         self._run("pg_ctl", "stop", "-D", str(self._data), "-m", "immediate", "-w")
+
+    def leave(self) -> None:
+        self.stop()
         shutil.rmtree(self._home)
 
     def _run(self, tool: str, *arguments: str) -> None:
@@ -92,15 +98,43 @@ class OwnServer:
         )  # fmt: skip
 
 
-class DebianServer(OwnServer):
-    """Debian's PostgreSQL 15."""
+@contextmanager
+def debian_for_all(home: Path) -> Iterator[Address]:
+    """Debian's PostgreSQL 15, shared by all processes of a run: the first starts it, and the last stops it."""
+    with home.with_suffix(".lock").open("a") as turn, home.with_suffix(".users").open("a") as users:
+        fcntl.flock(turn, fcntl.LOCK_EX)
+        server = OwnServer(home, DEBIAN, options=("listen_addresses=", "autovacuum=off"))
+        fcntl.flock(users, fcntl.LOCK_SH)
+        fcntl.flock(turn, fcntl.LOCK_UN)
+        yield server.address
+        fcntl.flock(turn, fcntl.LOCK_EX)
+        fcntl.flock(users, fcntl.LOCK_UN)
+        with suppress(BlockingIOError):
+            fcntl.flock(users, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            server.stop()  # the data stay: a process may come back to it
 
-    def __init__(self, home: Path) -> None:
-        super().__init__(home, DEBIAN)
+
+def embedded(home: Path) -> ServerLease:
+    return ServerLease(make_home(home), options=FAST)
 
 
-def embedded(home: Path) -> Seat:
-    return Seat(make_home(home), options=FAST)
+def as_admin(home: Path, sql: str, *, database: str = DATABASE) -> str:
+    """What the superuser of the embedded server in *home* is told; only the user that runs the server may be it."""
+    where = ("-h", str(home / "socket"), "-U", ADMIN, "-d", database)
+    command = [str(wheel_programs() / "psql"), "-XtAq", "--set=ON_ERROR_STOP=1", *where]
+    done = subprocess.run(command, input=sql, capture_output=True, text=True, check=False, cwd="/", **identity())
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+def embedded_for_all(home: Path) -> ServerLease:
+    """An embedded server on which every test makes databases of its own, and drops them.
+
+    No plain role may drop a database that a vacuum is just at work on.
+    """
+    seat = ServerLease(make_home(home), options=[*FAST, "autovacuum=off"])
+    as_admin(home, "ALTER ROLE tidegate CREATEDB CREATEROLE")
+    return seat
 
 
 @contextmanager

@@ -7,8 +7,9 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from tidegate.clock import Clock
-from tidegate.port import ChannelId, Head, MessageId, Page, Receipt, SendKey
+from tidegate.core.clock import Clock
+from tidegate.core.ids import ChannelId, MessageId
+from tidegate.platforms.interface import Head, HistoryPage, Receipt, SendKey
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,9 +38,9 @@ class SmallPlatform:
         await self._take("heads", None)
         return {channel: Head(newest=MessageId(1), changes=None) for channel in channels}
 
-    async def page(self, channel: ChannelId, *, before: MessageId | None) -> Page:
+    async def page(self, channel: ChannelId, *, before: MessageId | None) -> HistoryPage:
         await self._take("page", channel)
-        return Page(messages=(), reached_start=before is not None)
+        return HistoryPage(messages=(), reached_start=before is not None)
 
     async def send(self, channel: ChannelId, text: str, *, key: SendKey) -> Receipt:
         await self._take("send", channel)
@@ -82,10 +83,10 @@ class WithBuckets(SmallPlatform):
 class SlowToLeave(SmallPlatform):
     """Takes a while before the bytes leave, and looks once more right then; ``meanwhile`` is what happens before."""
 
-    last_look: Callable[[], object] = print
+    pre_send_check: Callable[[], object] = print
     meanwhile: Callable[[], object] = print
 
     async def _take(self, method: str, channel: ChannelId | None) -> None:
         self.meanwhile()
-        self.last_look()
+        self.pre_send_check()
         await super()._take(method, channel)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.servers import make_home
-from tidegate.store.database import Address
+from tidegate.database.pool import Address
 
 _numbers = itertools.count()
 
@@ -23,5 +23,7 @@ def empty_home(test_folder: Path) -> Path:
 @pytest.fixture
 def home(empty_home: Path, address: Address) -> Path:
     """A folder whose settings name a database of the test's own: most commands do the same there, and far sooner."""
-    (empty_home / "tidegate.toml").write_text(f'database_url = "{address.url}"\n')
+    settings = empty_home / "tidegate.toml"
+    settings.touch(0o600)
+    settings.write_text(f'database_url = "{address.url}"\n')
     return empty_home

@@ -5,67 +5,14 @@ from __future__ import annotations
 import asyncio
 import json
 import signal
-import urllib.error
-import urllib.request
-from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Any
 
-import pytest
-
+from tests.cli.account_commands import accounts, add_whatsapp, ask, control, line
 from tests.cli.program import running, tidegate
 from tests.servers import free_port
 from tests.waiting import until
 
-PATIENCE = 90
-
-
-async def line(stream: asyncio.StreamReader) -> str:
-    async with asyncio.timeout(PATIENCE):
-        return (await stream.readline()).decode()
-
-
-@pytest.fixture
-async def control(empty_home: Path) -> AsyncIterator[str]:
-    async with running("loopback", home=empty_home) as process:
-        yield json.loads(await line(process.stdout))["control"]
-
-
-def accounts(home: Path) -> list[dict[str, Any]]:
-    listed = tidegate("account", "list", "--json", home=home)
-    assert listed.returncode == 0, listed.stderr
-    found: list[dict[str, Any]] = json.loads(listed.stdout)
-    return found
-
-
-def ask(url: str | urllib.request.Request) -> Any:
-    with urllib.request.urlopen(url, timeout=60) as answer:
-        return json.load(answer)
-
-
-def tell(url: str, **body: Any) -> Any:
-    """What a control address answers; None when it refuses."""
-    asked = urllib.request.Request(url, json.dumps(body).encode(), {"Content-Type": "application/json"})
-    try:
-        return ask(asked)
-    except urllib.error.HTTPError:
-        return None
-
-
-async def add_whatsapp(home: Path, control: str, *options: str) -> str:
-    """Add the account "shop" while its phone scans what is shown; what the command said."""
-    return await link_shop(home, control, "account", "add", "whatsapp", "shop", "--loopback", control, *options)
-
-
-async def link_shop(home: Path, control: str, *command: str) -> str:
-    """Run a command that links a phone; what it said."""
-    async with running(*command, home=home) as adding:
-        shown = "code" if "--phone" in command else "qr"
-        await until(lambda: any(one[shown] for one in ask(f"{control}/whatsapp/pairings")))
-        tell(f"{control}/whatsapp/pair", phone="Shop")
-        _, said = await adding.communicate()
-    assert adding.returncode == 0, said.decode()
-    return said.decode()
+__all__ = ["control"]  # a fixture
 
 
 async def test_an_account_is_added_served_paused_handed_over_and_removed(home: Path, control: str) -> None:
@@ -78,7 +25,7 @@ async def test_an_account_is_added_served_paused_handed_over_and_removed(home: P
     async with running("worker", home=home, TIDEGATE_WORKER_NAME="anna") as anna:
         await until(lambda: accounts(home)[0]["served_by"] == "anna")
         paused = tidegate("account", "pause", "shop", home=home)
-        assert "anna has heard it" in paused.stderr
+        assert "anna has been notified" in paused.stderr
         assert accounts(home)[0]["next_action"] == "resume it with: tidegate account resume shop"
         assert tidegate("account", "resume", "shop", home=home).returncode == 0
         async with running("worker", home=home, TIDEGATE_WORKER_NAME="ben"):
@@ -94,7 +41,7 @@ async def test_an_account_is_added_served_paused_handed_over_and_removed(home: P
 
 
 async def test_bad_input_changes_nothing_and_says_what_to_do(home: Path, control: str) -> None:
-    """Law 12: exit code 2 and a sentence, or 1 where the work cannot be done."""
+    """bad-input-gets-a-sentence: exit code 2 and a sentence, or 1 where the work cannot be done."""
     for arguments, code, sentence in [
         (("add", "telegram", "shop"), 1, "my.telegram.org"),
         (("add", "whatsapp", "shop", "--loopback", control, "--phone", "0812 3456"), 2, "country code"),

@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
-import asyncio
 import base64
 import io
 import json
 import zipfile
 from pathlib import Path
 
+import pytest
+
+from tests.archives.contents_builder import keep, reader
+from tests.archives.waiting_sets import AT, take, waiting
+from tests.cli.account_commands import ask
+from tests.cli.channel_commands import add_account, control, do, told
+from tests.cli.command_result import run
 from tests.cli.program import tidegate
-from tests.cli.test_account import ask
-from tests.cli.test_channel import add_account, control, do, told
-from tests.store.test_contents import AT, keep, reader, take, waiting
-from tidegate.rules.retrying import Failure, FailureReason
-from tidegate.store import contents
-from tidegate.store.database import Database
-from tidegate.words import AccountId
+from tidegate.archives.queries import contents
+from tidegate.archives.rules.retry import ArchiveFailure, FailureReason
+from tidegate.core.ids import AccountId
+from tidegate.database.pool import Database
 
 __all__ = ["control", "reader"]  # fixtures
-
-
-async def run(database: Database, home: Path, *arguments: str) -> tuple[int, str, str]:
-    done = await asyncio.to_thread(tidegate, *arguments, home=home, DATABASE_URL=database.address.url)
-    return done.returncode, done.stdout, done.stderr
 
 
 async def some_archives(database: Database, account: AccountId) -> tuple[int, int]:
@@ -33,7 +31,7 @@ async def some_archives(database: Database, account: AccountId) -> tuple[int, in
     await keep(database, good, "tower/gate.stl", "tower/wall.stl")
     bad = await take(database, account)
     async with database.transaction() as connection:
-        failure = Failure(2, FailureReason.DOWNLOAD, 5, AT, size=1_000)
+        failure = ArchiveFailure(2, FailureReason.DOWNLOAD, 5, AT, size=1_000)
         await contents.fail(connection, bad, failure, "It did not arrive.", given_up=True)
     return good.archive, bad.archive
 
@@ -111,7 +109,7 @@ async def test_a_given_up_archive_is_asked_for_again(database: Database, tmp_pat
 
 
 async def test_bad_input_is_a_sentence(database: Database, tmp_path: Path) -> None:
-    """Law 12: exit code 2, what was wrong and what to do."""
+    """bad-input-gets-a-sentence: exit code 2, what was wrong and what to do."""
     for arguments, sentence in [
         (("archive", "show", "77"), "There is no archive 77."),
         (("archive", "retry"), "Name one archive"),
@@ -123,6 +121,21 @@ async def test_bad_input_is_a_sentence(database: Database, tmp_path: Path) -> No
     ]:
         code, out, err = await run(database, tmp_path, *arguments)
         assert (code, out, err.startswith(sentence)) == (2, "", True), (arguments, err)
+
+
+@pytest.mark.parametrize(
+    ("filters", "sentence"),
+    [
+        ((), "No archives yet. Cycles find them: tidegate cycle ACCOUNT\n"),
+        (("--state", "failed"), "No failed archives.\n"),
+        (("--state", "failed", "--state", "gone"), "No failed or gone archives.\n"),
+    ],
+)
+async def test_an_empty_list_says_what_was_looked_for(
+    database: Database, tmp_path: Path, filters: tuple[str, ...], sentence: str
+) -> None:
+    """Nothing that failed is good news, and no reason to run a cycle."""
+    assert await run(database, tmp_path, "archive", "list", *filters) == (0, "", sentence)
 
 
 async def test_a_file_is_found_from_the_command_line(database: Database, tmp_path: Path, reader: AccountId) -> None:
@@ -163,5 +176,5 @@ async def test_an_operator_finds_a_file_inside_an_archive(home: Path, control: s
     )  # fmt: skip
     [filed] = told(home, "archive", "list")
     assert (filed["state"], filed["reason"], filed["contents"]) == ("filed", None, 1)
-    ledger = {row["method"]: row["count"] for row in told(home, "calls")}
-    assert ledger == ask(f"{control}/calls?by=method")
+    call_log = {row["method"]: row["count"] for row in told(home, "calls")}
+    assert call_log == ask(f"{control}/calls?by=method")

@@ -5,9 +5,9 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
-from tests.cli.program import TIDEGATE, environment, tidegate
-from tests.cli.test_channel import add_account, control, do, told
-from tidegate.loopback.telegram.pictures import photo_sizes
+from tests.cli.channel_commands import add_account, control, do, told
+from tests.cli.program import TIDEGATE, at_terminal, environment, tidegate
+from tidegate.loopback.telegram.world.pictures import photo_sizes
 
 __all__ = ["control"]  # a fixture
 
@@ -32,6 +32,8 @@ async def test_a_preview_is_found_shown_and_written(home: Path, control: str) ->
     again = tidegate("archive", "preview", str(archive["id"]), "castle.png", home=home)
     assert (again.returncode, again.stderr) == (2, "castle.png exists already; name another file.\n")
     assert piped(home, str(archive["id"])) == picture
+    refused = at_terminal("archive", "preview", str(archive["id"]), "-", home=home)
+    assert (refused.returncode, refused.stdout.startswith("This is not text")) == (2, True)
 
 
 def piped(home: Path, archive: str) -> bytes:

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.cli.account_commands import ask, line
+from tests.cli.channel_commands import add_account, do, told
 from tests.cli.program import running, tidegate
-from tests.cli.test_account import ask, line
-from tests.cli.test_channel import add_account, do, told
 
 
 @pytest.fixture
@@ -47,13 +47,15 @@ async def test_a_history_is_read_and_compared_on_command(home: Path, control: st
 
     do(control, "/telegram/edit", {"channel": "Workshop News", "id": max(numbers), "text": "another word"})
     [compared] = told(home, "reconcile", "Workshop News", "--limit", "100")["channels"]
-    assert (compared["checked"], compared["edited"], compared["deleted"], compared["calls"]) == (100, 1, 0, 1)
-    ledger = {row["method"]: row["count"] for row in told(home, "calls")}
-    assert ledger == ask(f"{control}/calls?by=method")
+    assert (compared["checked"], compared["edited"], compared["deleted"], compared["calls"]) == (100, 1, 0, 2), (
+        "a page and the description"
+    )
+    call_log = {row["method"]: row["count"] for row in told(home, "calls")}
+    assert call_log == ask(f"{control}/calls?by=method")
 
 
 async def test_bad_input_gets_a_sentence(home: Path, control: str) -> None:
-    """Law 12: what was wrong and what to do; nothing mirrored in full is nothing to do."""
+    """bad-input-gets-a-sentence: what was wrong and what to do; nothing mirrored in full is nothing to do."""
     for arguments, code, sentence in [
         (("backfill",), 3, "No channel is mirrored in full"),
         (("backfill", "Nowhere"), 2, 'no channel "Nowhere"'),
@@ -67,3 +69,14 @@ async def test_bad_input_gets_a_sentence(home: Path, control: str) -> None:
         answer = tidegate(*arguments, home=home)
         assert (answer.returncode, sentence in answer.stderr) == (code, True), (arguments, answer.stderr)
         assert answer.stdout == ""
+
+
+async def test_before_the_first_sync_the_advice_is_to_sync(home: Path) -> None:
+    """No channel is known yet, so there is none to enable: ``channel sync`` comes first."""
+    async with running("loopback", home=home) as process:
+        await add_account(home, json.loads(await line(process.stdout))["control"])
+        for command in ("backfill", "reconcile"):
+            answer = tidegate(command, home=home)
+            assert (answer.returncode, answer.stdout) == (3, "")
+            assert "tidegate channel sync ACCOUNT" in answer.stderr
+            assert "channel enable" not in answer.stderr

@@ -7,21 +7,23 @@ import json
 from pathlib import Path
 
 from tests.cli.program import tidegate
-from tidegate.clock import SystemClock
-from tidegate.store import accounts
-from tidegate.store.calls import Ledger
-from tidegate.store.database import Database
-from tidegate.words import CallKind, Outcome, Platform, Standing
+from tidegate.accounts.queries import accounts
+from tidegate.core.account import Standing
+from tidegate.core.clock import SystemClock
+from tidegate.core.platform_call import CallKind, CallOutcome
+from tidegate.database.pool import Database
+from tidegate.lanes.queries.calls import CallLog
+from tidegate.platforms.telegram import TELEGRAM
 
 
 async def some_calls(database: Database) -> None:
     async with database.transaction() as connection:
-        account = await accounts.add(connection, "shop", Platform.TELEGRAM, Standing.NORMAL, loopback=None)
-    ledger = Ledger(database, SystemClock())
-    ledger.note(account, CallKind.CONNECT, "login", Outcome.OK)
-    ledger.note(account, CallKind.WORK, "page", Outcome.OK, cycle=7)
-    ledger.note(account, CallKind.WORK, "page", Outcome.FAILED, cycle=8)
-    await ledger.close()
+        account = await accounts.add(connection, "shop", TELEGRAM, Standing.NORMAL, loopback=None)
+    call_log = CallLog(database, SystemClock())
+    call_log.note(account, CallKind.CONNECT, "login", CallOutcome.OK)
+    call_log.note(account, CallKind.WORK, "page", CallOutcome.OK, cycle=7)
+    call_log.note(account, CallKind.WORK, "page", CallOutcome.FAILED, cycle=8)
+    await call_log.close()
 
 
 async def run(database: Database, home: Path, *arguments: str) -> tuple[int, str, str]:
@@ -57,7 +59,7 @@ async def test_people_get_a_table(database: Database, tmp_path: Path) -> None:
 
 
 async def test_a_wrong_grouping_is_a_sentence(database: Database, tmp_path: Path) -> None:
-    """Law 12: exit code 2, and what would have been allowed."""
+    """bad-input-gets-a-sentence: exit code 2, and what would have been allowed."""
     code, _, err = await run(database, tmp_path, "--by", "weather")
     assert code == 2
     assert "method" in err

@@ -3,61 +3,15 @@
 from __future__ import annotations
 
 import json
-import urllib.parse
-import urllib.request
-from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
-import pytest
-
+from tests.cli.account_commands import accounts, ask
+from tests.cli.channel_commands import add_account, control, do, told
 from tests.cli.program import running, tidegate
-from tests.cli.test_account import accounts, ask, line
 from tests.waiting import until
 
-PHONE = "+10000000001"
-
-
-@pytest.fixture
-async def control(home: Path) -> AsyncIterator[str]:
-    async with running("loopback", home=home) as process:
-        yield json.loads(await line(process.stdout))["control"]
-
-
-def do(control: str, call: str, body: dict[str, Any]) -> Any:
-    """Somebody else changes the world."""
-    data = json.dumps(body).encode()
-    request = urllib.request.Request(control + call, data=data, headers={"content-type": "application/json"})
-    with urllib.request.urlopen(request, timeout=60) as answer:
-        return json.load(answer)
-
-
-async def add_account(home: Path, control: str, name: str = "reader") -> None:
-    """Phone and code on standard input, as a script gives them: the code is known once it was asked for."""
-    code = f"{control}/telegram/code?phone={urllib.parse.quote(PHONE)}"
-    found = ""
-
-    def is_sent() -> bool:
-        nonlocal found
-        try:
-            found = ask(code)["code"]
-        except OSError:
-            return False
-        return True
-
-    async with running("account", "add", "telegram", name, "--loopback", control, home=home) as process:
-        process.write(f"{PHONE}\n")
-        await until(is_sent)
-        process.write(f"{found}\n")
-        _, said = await process.communicate()
-    assert process.returncode == 0, said.decode()
-
-
-def told(home: Path, *arguments: str) -> Any:
-    """What a command prints with --json."""
-    done = tidegate(*arguments, "--json", home=home)
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+__all__ = ["control"]  # a fixture
 
 
 async def test_the_first_day_of_a_mirror(home: Path, control: str) -> None:
@@ -85,13 +39,16 @@ async def test_the_first_day_of_a_mirror(home: Path, control: str) -> None:
     assert (again["cycle"], again["verdicts"], again["archives_found"]) == (1, {"asked": 1}, 1)
     kinds = [json.loads(event)["kind"] for event in tidegate("feed", "--json", home=home).stdout.splitlines()]
     assert kinds.count("cycle.ended") == 2
-    ledger = {row["method"]: row["count"] for row in told(home, "calls")}
-    assert ledger == ask(f"{control}/calls?by=method")
+    call_log = {row["method"]: row["count"] for row in told(home, "calls")}
+    assert call_log == ask(f"{control}/calls?by=method")
     assert ask(f"{control}/unknown") == []
 
 
 async def test_a_topic_nobody_knows_is_refused_once_topics_were_listed(home: Path, control: str) -> None:
-    """Law 12: before a first listing it is taken on trust, checked by the first cycle and then shown as gone."""
+    """Before a first listing it is taken on trust, checked by the first cycle and then shown as gone.
+
+    Invariant: bad-input-gets-a-sentence.
+    """
     await add_account(home, control)
     told(home, "channel", "sync", "reader")
     trusted = tidegate("channel", "enable", "Dragon Hoard", "--topic", "1", "--topic", "99999", home=home)
@@ -150,7 +107,7 @@ async def test_a_worker_cycles_by_itself_and_on_command(home: Path, control: str
 
 
 async def test_bad_input_gets_a_sentence(home: Path, control: str) -> None:
-    """Law 12: what was wrong and what to do, exit code 2; nothing to do is 3."""
+    """bad-input-gets-a-sentence: what was wrong and what to do, exit code 2; nothing to do is 3."""
     await add_account(home, control)
     told(home, "channel", "sync", "reader")
     assert tidegate("channel", "enable", "Workshop News", "--destination", "Vault", home=home).returncode == 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 import json
 import os
@@ -9,18 +10,27 @@ import shutil
 import stat
 import subprocess
 from collections.abc import AsyncIterator, Iterator
+from datetime import timedelta
 from pathlib import Path
 
 import asyncpg
 import pytest
 
-from tests.cli.program import TIDEGATE, environment, tidegate
+from tests.cli.program import TIDEGATE, at_terminal, environment, tidegate
 from tests.conftest import on_database
-from tests.servers import embedded, make_home
-from tests.store.test_embedded import make_old_data
-from tidegate.store.database import Address
-from tidegate.store.schema import HEAD
+from tests.database.data_folders import make_old_data
+from tests.servers import FAST, embedded, make_home
+from tidegate.access.queries import sign_ins, tokens
+from tidegate.access.queries.sign_ins import SessionSpan
+from tidegate.access.queries.tokens import TokenScope
+from tidegate.database.embedded.data_folder import DataFolder
+from tidegate.database.embedded.server import Server, address_in
+from tidegate.database.migrations import HEAD
+from tidegate.database.migrations.upgrade import upgrade
+from tidegate.database.pool import Address, Database
+from tidegate.maintenance.schema_check import prepare
 
+DAY = timedelta(days=1)
 _numbers = itertools.count()
 PASSWORD = "hunter2secret"
 
@@ -92,10 +102,36 @@ class TestUpgrade:
         assert "holds tables but no Tidegate schema" in done.stderr
         assert (home / "postgresql-16" / "PG_VERSION").exists()
 
+    def test_data_that_was_upgraded_is_no_copy(self, home: Path) -> None:
+        """It lives on a new server, and it is the operator who brought it there: tokens go on working."""
+        make_old_data(home)
+        asyncio.run(_fill_old_data(home))
+        done = tidegate("db", "upgrade", home=home)
+        assert done.returncode == 0, done.stderr
+        [listed] = json.loads(tidegate("token", "list", "--json", home=home).stdout)
+        assert listed["state"] == "active"
+
+
+async def _fill_old_data(home: Path) -> None:
+    """What a start of Tidegate and an operator leave in a database on an older PostgreSQL."""
+    server = Server(DataFolder(home), FAST, version="16")
+    server.ensure_running()
+    address = address_in(home)
+    connection = await asyncpg.connect(address)
+    await connection.execute("DROP TABLE kept")
+    await connection.close()
+    await upgrade(address)
+    await prepare(Address(address, address), embedded=False)
+    database = await Database.open(Address(address, address))
+    async with database.transaction() as connection:
+        await tokens.add(connection, "bot", [TokenScope.READ], None)
+    await database.close()
+    server.stop()
+
 
 class TestBackup:
     def test_a_backup_is_restored_elsewhere(self, home: Path, test_folder: Path) -> None:
-        """From one data folder into another; the key is spoken of both times, stdout stays clean."""
+        """From one data folder into another; the key is spoken of both times, and who has to be let in again."""
         assert tidegate("db", "upgrade", home=home).returncode == 0
         file = home / "a backup"
         written = tidegate("db", "backup", str(file), home=home)
@@ -105,12 +141,58 @@ class TestBackup:
         assert stat.S_IMODE(file.stat().st_mode) == 0o600
         other = make_home(test_folder / f"c{os.getpid()}-{next(_numbers)}")
         restored = tidegate("db", "restore", str(file), home=other)
-        assert (restored.returncode, restored.stdout) == (0, "")
+        assert (restored.returncode, restored.stdout) == (
+            0, "Every browser has to sign in again: 0 sessions and 0 sign-in links are gone.\n"
+        )  # fmt: skip
         assert f"put that into {other / 'secret.key'}" in restored.stderr
         again = tidegate("db", "restore", str(file), home=other)
         assert again.returncode == 2
         assert "is not empty" in again.stderr
         shutil.rmtree(other)
+
+    async def test_what_a_restore_no_longer_believes_is_said(
+        self, home: Path, database: Database, empty: Address
+    ) -> None:
+        """On standard output, for people and for scripts; and it is so."""
+        async with database.transaction() as connection:
+            for name in ("bot", "a reader"):
+                await tokens.add(connection, name, [TokenScope.READ], None)
+            await sign_ins.set_password(connection, "hash")
+            await sign_ins.begin_session(connection, "127.0.0.1", SessionSpan(DAY, DAY))
+            await sign_ins.make_link(connection)
+        file = str(home / "backup")
+
+        def run(*arguments: str, url: str) -> str:
+            done = tidegate(*arguments, home=home, DATABASE_URL=url)
+            assert done.returncode == 0, done.stderr
+            return done.stdout
+
+        await asyncio.to_thread(run, "db", "backup", file, url=database.address.url)
+        said = await asyncio.to_thread(run, "db", "restore", file, "--json", url=empty.url)
+        assert json.loads(said) == {
+            "tokens": ["a reader", "bot"], "sessions": 1, "links": 1, "has_password": True
+        }  # fmt: skip
+        listed = json.loads(await asyncio.to_thread(run, "token", "list", "--json", url=empty.url))
+        assert [one["state"] for one in listed] == ["unconfirmed", "unconfirmed"]
+        await asyncio.to_thread(run, "token", "confirm", "--all", url=empty.url)
+        said = await asyncio.to_thread(run, "db", "mark-restored", url=empty.url)
+        assert said.splitlines() == [
+            "Every browser has to sign in again: 0 sessions and 0 sign-in links are gone.",
+            'Tokens that open nothing until you confirm them: "a reader", "bot". '
+            "Run: tidegate token confirm NAME (or --all)",
+            "The password of the pages is the one of the backup. If it was changed since, set a new one in Settings.",
+        ]
+
+    async def test_a_database_in_use_is_not_marked_as_restored(self, home: Path, database: Database) -> None:
+        """Whoever works on it would go on with what is reset under it."""
+        other = await database.direct("curious person")
+        done = await asyncio.to_thread(
+            lambda: tidegate("db", "mark-restored", home=home, DATABASE_URL=database.address.url)
+        )
+        await other.close()
+        assert done.returncode == 1
+        assert done.stderr.startswith("Others are using the database: ")
+        assert "curious person" in done.stderr
 
     def test_a_full_disk_is_a_sentence(self, home: Path, address: Address) -> None:
         """Exit code 1 and the reason."""
@@ -118,6 +200,11 @@ class TestBackup:
         assert done.returncode == 1
         assert done.stderr.endswith("No space left on device.\n")
         assert "Traceback" not in done.stderr
+
+    def test_a_terminal_is_no_place_for_it(self, home: Path, address: Address) -> None:
+        """A backup is not text: what strangers wrote is in it as it is."""
+        done = at_terminal("db", "backup", "/dev/stdout", home=home, DATABASE_URL=address.url)
+        assert (done.returncode, done.stdout.startswith("/dev/stdout is a terminal")) == (2, True)
 
     def test_an_existing_file_is_kept(self, home: Path, address: Address) -> None:
         """Exit code 2, and --force is named."""
@@ -169,7 +256,7 @@ class TestRekey:
         lines = (home / "secret.key").read_text().splitlines()
         assert (first.returncode, again.returncode) == (0, 0)
         assert lines[2:] == before.splitlines()[1:]
-        assert "needed for backups made before now" in again.stderr
+        assert "needed for older backups" in again.stderr
         for line in lines[1:]:
             assert line.partition(":")[2] not in first.stderr + again.stderr
 

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
+from tests.cli.account_commands import ask, line
+from tests.cli.channel_commands import do, told
 from tests.cli.program import running, tidegate
-from tests.cli.test_account import ask, line
-from tests.cli.test_channel import do, told
 from tests.waiting import until
 
 WORLD = {
@@ -64,8 +64,8 @@ async def test_the_first_day_of_a_bot(home: Path, control: str) -> None:
     [one] = told(home, "backfill", "ships")["channels"]
     assert (one["stored"], one["calls"], one["reached_start"], one["gaps"]) == (3, 1, True, [])
     assert len(told(home, "search", "lighthouse")["results"]) == 3
-    ledger = {row["method"]: row["count"] for row in told(home, "calls")}
-    assert ledger == ask(f"{control}/calls?by=method")
+    call_log = {row["method"]: row["count"] for row in told(home, "calls")}
+    assert call_log == ask(f"{control}/calls?by=method")
     assert ask(f"{control}/unknown") == []
 
 

@@ -8,8 +8,8 @@ import subprocess
 from collections import Counter
 from pathlib import Path
 
+from tests.cli.account_commands import accounts, ask, control
 from tests.cli.program import running, tidegate
-from tests.cli.test_account import accounts, ask, control
 from tests.waiting import until
 
 __all__ = ["control"]
@@ -20,7 +20,7 @@ def add(home: Path, control: str, token: str) -> subprocess.CompletedProcess[str
     return tidegate("account", "add", "discord", "tide", "--loopback", control, home=home, say=token + "\n")
 
 
-def ledger(home: Path) -> Counter[str]:
+def call_log(home: Path) -> Counter[str]:
     shown = tidegate("calls", "--json", home=home)
     assert shown.returncode == 0, shown.stderr
     return Counter({row["method"]: row["count"] for row in json.loads(shown.stdout)})
@@ -39,11 +39,11 @@ async def test_a_bot_is_signed_in_and_served(home: Path, control: str) -> None:
     assert "Signed in as Tidebot." in added.stderr
     assert token not in added.stdout + added.stderr
     signing_in = Counter({"GET /users/@me": 1, "GET /applications/@me": 1})
-    assert ledger(home) == signing_in
+    assert call_log(home) == signing_in
 
     async with running("worker", home=home):
-        await until(lambda: ledger(home)["gateway identify"] == 1)
+        await until(lambda: call_log(home)["gateway identify"] == 1)
         assert accounts(home)[0]["state"] == "active"
     seen = Counter({name: count for name, count in ask(control + "/calls?by=method").items() if count})
-    assert ledger(home) == seen - Counter({"GET /users/@me": 1})  # the token that was refused belongs to no account
+    assert call_log(home) == seen - Counter({"GET /users/@me": 1})  # the token that was refused belongs to no account
     assert ask(control + "/unknown") == []

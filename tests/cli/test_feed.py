@@ -15,24 +15,18 @@ from pathlib import Path
 from typing import Any
 
 from tests.cli.program import TIDEGATE, environment, tidegate
-from tests.waiting import until
-from tidegate.store import feed
-from tidegate.store.database import Database
-
-PATIENCE = 30
+from tests.recorded_events import can_be_told, unknown_event
+from tests.waiting import PATIENCE, until
+from tidegate.database.pool import Database
+from tidegate.events.queries import feed
 
 
 async def record(database: Database, *subjects: str, **data: object) -> None:
     """A transaction each, and wait until they can be told: other tests' transactions may hide them for a moment."""
     for subject in subjects:
         async with database.transaction() as connection:
-            await feed.record(connection, "test.happened", subject, data)
-
-    async def all_told() -> bool:
-        async with database.pool.acquire() as connection:
-            return not await feed.lag(connection)
-
-    await until(all_told)
+            await feed.record(connection, subject, unknown_event(data=data))
+    await can_be_told(database)
 
 
 async def printed(database: Database, home: Path, *arguments: str) -> list[dict[str, Any]]:
@@ -134,7 +128,7 @@ async def test_a_person_reads_lines(database: Database, tmp_path: Path) -> None:
 
 
 def test_a_wrong_cursor_starts_nothing(tmp_path: Path) -> None:
-    """Law 12: one sentence, exit code 2, and no database is made for it."""
+    """bad-input-gets-a-sentence: one sentence, exit code 2, and no database is made for it."""
     done = tidegate("feed", "--after", "yesterday", home=tmp_path)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith("The cursor 'yesterday' is none of this feed")
@@ -142,7 +136,7 @@ def test_a_wrong_cursor_starts_nothing(tmp_path: Path) -> None:
 
 
 def test_a_limit_of_nothing_is_refused(tmp_path: Path) -> None:
-    """Law 12."""
+    """bad-input-gets-a-sentence."""
     done: subprocess.CompletedProcess[str] = tidegate("feed", "--limit", "0", home=tmp_path)
     assert (done.returncode, done.stdout) == (2, "")
     assert "--limit" in done.stderr

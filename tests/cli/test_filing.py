@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
+from tests.cli.account_commands import ask, line
+from tests.cli.channel_commands import PHONE, add_account, do, told
 from tests.cli.program import running, tidegate
-from tests.cli.test_account import ask, line
-from tests.cli.test_channel import PHONE, add_account, do, told
 
 OWNER = "+10000000002"
 WORLD = {
@@ -52,8 +52,8 @@ def archives(home: Path) -> dict[str, Any]:
 
 
 async def test_archives_reach_their_destination_from_the_command_line(home: Path, control: str) -> None:
-    """S-36, S-49, S-50: one is copied, one uploaded. A destination that is closed makes a failure with a sentence; once
-    it is open and somebody asked, the archive is there, once."""
+    """S-36, S-49, S-50: one is copied, one uploaded. An archive waits for a destination that is closed; once it is open
+    and somebody asked, the archive is there, once."""
     await add_account(home, control)
     told(home, "channel", "sync", "reader")
     for title in ("Models", "Closed"):
@@ -70,11 +70,11 @@ async def test_archives_reach_their_destination_from_the_command_line(home: Path
     do(control, "/telegram/change", {"channel": "Vault", "writers": [OWNER]})
     post(control, "Models", "late.pdf", b"late")
     told(home, "cycle", "reader")
-    failed = archives(home)["late.pdf"]
-    assert (failed["state"], failed["reason"]) == ("failed", "copy")
+    late = archives(home)["late.pdf"]
+    assert (late["state"], late["reason"]) == ("waiting", "destination_closed")
 
     do(control, "/telegram/change", {"channel": "Vault", "writers": []})
-    told(home, "archive", "retry", str(failed["id"]))
+    told(home, "archive", "retry", str(late["id"]))
     told(home, "cycle", "reader")
     assert archives(home)["late.pdf"]["state"] == "filed"
     assert sorted(name for name, _ in in_the_vault(control)) == ["late.pdf", "plan.pdf", "secret.pdf"]

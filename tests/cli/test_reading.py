@@ -5,19 +5,19 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from tests.cli.account_commands import ask
+from tests.cli.channel_commands import add_account, control, do, told
+from tests.cli.command_result import run
 from tests.cli.program import tidegate
-from tests.cli.test_account import ask
-from tests.cli.test_archive import run
-from tests.cli.test_channel import add_account, control, do, told
-from tests.store.test_context import kept
-from tidegate.store import tokens
-from tidegate.store.channels import Kept
-from tidegate.store.database import Database
+from tests.history.stored_messages import kept
+from tidegate.access.queries import tokens
+from tidegate.channels.queries.channels import KnownChannel
+from tidegate.database.pool import Database
 
 __all__ = ["control", "kept"]  # fixtures
 
 
-async def test_a_channel_is_read_back(database: Database, tmp_path: Path, kept: Kept) -> None:
+async def test_a_channel_is_read_back(database: Database, tmp_path: Path, kept: KnownChannel) -> None:
     """Lines for a bot, a document for a script; both say where the history is incomplete."""
     code, out, err = await run(database, tmp_path, "context", kept.title, "--limit", "2")
     note, *lines = out.splitlines()
@@ -33,7 +33,7 @@ async def test_a_channel_is_read_back(database: Database, tmp_path: Path, kept: 
     assert ("never mind (deleted)" in out, "which tower" in out) == (True, False)
 
 
-async def test_a_search_with_filters(database: Database, tmp_path: Path, kept: Kept) -> None:
+async def test_a_search_with_filters(database: Database, tmp_path: Path, kept: KnownChannel) -> None:
     """Phrases and filters as typed, in both orders; a channel is given once."""
     code, out, _ = await run(database, tmp_path, "search", '"which tower"', "author:ada", "--by", "relevance", "--json")
     assert (code, [one["id"] for one in json.loads(out)["results"]]) == (0, [1])
@@ -42,7 +42,7 @@ async def test_a_search_with_filters(database: Database, tmp_path: Path, kept: K
     for arguments, sentence in [
         (("search", "x", "channel:7", "--channel", "7"), "The channel is given twice"),
         (("search", "x", "channel:Nowhere"), "There is no channel"),
-        (("search", "x", "has:wings"), "A search knows has:file"),
+        (("search", "x", "has:wings"), "A search knows no has:wings"),
         (("context", "Nowhere"), "There is no channel"),
         (("token", "add", "bot", "--scope", "fly"), "There is no scope fly"),
         (("token", "add", "bot", "--channel", "Nowhere"), "There is no channel"),
@@ -52,7 +52,7 @@ async def test_a_search_with_filters(database: Database, tmp_path: Path, kept: K
         assert (code, out, err.startswith(sentence)) == (2, "", True), (arguments, err)
 
 
-async def test_a_token_is_shown_once(database: Database, tmp_path: Path, kept: Kept) -> None:
+async def test_a_token_is_shown_once(database: Database, tmp_path: Path, kept: KnownChannel) -> None:
     """Printed when it is made and never again; revoked, it opens nothing."""
     code, out, err = await run(database, tmp_path, "token", "add", "bot", "--channel", "7")
     secret = out.strip()
@@ -69,7 +69,7 @@ async def test_a_token_is_shown_once(database: Database, tmp_path: Path, kept: K
     code, _, err = await run(database, tmp_path, "token", "revoke", "bot")
     assert (code, err) == (0, 'Token "bot" is revoked.\n')
     code, out, err = await run(database, tmp_path, "token", "list")
-    assert (code, out, err) == (0, "", "There is no token: tidegate token add\n")
+    assert (code, out, err) == (0, "", "No tokens yet: tidegate token add\n")
 
 
 async def test_reading_costs_no_call(home: Path, control: str) -> None:

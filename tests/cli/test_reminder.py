@@ -6,15 +6,22 @@ import json
 import signal
 from collections import Counter
 from collections.abc import AsyncIterator
+from datetime import UTC, datetime
 from pathlib import Path
+from subprocess import CompletedProcess
 from typing import Any
 
 import pytest
 
+from tests.cli.account_commands import ask, line
+from tests.cli.channel_commands import PHONE, add_account, told
 from tests.cli.program import running, tidegate
-from tests.cli.test_account import ask, line
-from tests.cli.test_channel import PHONE, add_account, told
 from tests.waiting import until
+from tidegate.database.pool import Database
+from tidegate.reminders import saved_reminder
+from tidegate.reminders.queries import media_files
+from tidegate.reminders.reminder_files import as_read
+from tidegate.reminders.reminder_parser import parse_reminder
 
 GROUPS = [f"Group {number}" for number in range(1, 9)]
 WORLD = {
@@ -122,6 +129,42 @@ async def test_lists_of_groups_and_what_cannot_be(home: Path, control: str) -> N
     _refused_with_a_sentence(home)
 
 
+async def test_a_private_test_reaches_nobody_else(home: Path, control: str) -> None:
+    """Both messages are in the account's own chat, as the first group would get them; there is no run of it."""
+    await add_account(home, control)
+    told(home, "channel", "sync", "reader")
+    (home / "friday.toml").write_text(REMINDER.replace("end_hour = 24", "end_hour = 1"))
+    (home / "poster.png").write_bytes(b"\x89PNG and so on")
+    told(home, "reminder", "add", "friday.toml")
+    done = told(home, "reminder", "test", "Friday stock", "--to", "me")
+    assert done == {"reminder": "Friday stock", "account": "reader", "sent": 2, "as": "Group 1"}
+    channels = {one["channel"] for one in told(home, "channel", "list")}
+    sends = ask(f"{control}/sends")
+    assert len(sends) == 2
+    assert not {one["target"] for one in sends} & channels
+    assert told(home, "runs", "list") == []
+    for wrong in ((), ("--to", "you"), ("--to", "me", "--target", "Group 1")):
+        assert tidegate("reminder", "test", "Friday stock", *wrong, home=home).returncode == 2
+
+
+async def test_fired_after_its_hours_it_says_so_and_how_to_send_it(home: Path, control: str) -> None:
+    """Nothing is sent, and the command says until when it could have been; --next-window has it wait."""
+    await add_account(home, control)
+    told(home, "channel", "sync", "reader")
+    midday = (datetime.now(UTC).hour - 12) % 24
+    zone = f"Etc/GMT{midday if midday <= 12 else midday - 24:+d}"  # where it is about noon; their sign is the other way
+    written = REMINDER.replace("Asia/Kuala_Lumpur", zone).replace("end_hour = 24", "end_hour = 1")
+    (home / "poster.png").write_bytes(b"\x89PNG and so on")
+    (home / "early.toml").write_text(written)
+    told(home, "reminder", "add", "early.toml")
+    late = tidegate("reminder", "fire", "Friday stock", home=home)
+    assert late.returncode == 0
+    assert "Nothing was sent: the delivery hours ended" in late.stderr
+    assert "--next-window" in late.stderr
+    waiting = told(home, "reminder", "fire", "Friday stock", "--next-window")
+    assert (waiting["state"], waiting["counts"]["pending"]) == ("waiting", 8)
+
+
 WRONG = [
     (REMINDER.replace("start_hour = 0", "start_hour = 24"), "the start must be 0 or later"),
     (REMINDER.replace("Asia/Kuala_Lumpur", "Mars/Olympus"), "no time zone"),
@@ -137,3 +180,56 @@ def _refused_with_a_sentence(home: Path) -> None:
         said = tidegate("reminder", "add", "wrong.toml", home=home)
         assert (said.returncode, sentence in said.stderr) == (2, True), said.stderr
     assert told(home, "reminder", "list") == []
+
+
+async def test_an_edit_reads_only_files_that_were_newly_typed(home: Path, control: str, database: Database) -> None:
+    """A name that came over the API means the content kept with it, also when the operator edits the reminder in a
+    folder that has a file of that name; what the operator types now is read, from the working folder alone."""
+    await add_account(home, control)
+    told(home, "channel", "sync", "reader")
+    private = home / "private.txt"
+    private.write_text("private")
+    (home / "poster.png").write_bytes(b"private too")
+    names = {str(private): b"sent ahead", "poster.png": b"sent ahead as well"}
+    written = parse_reminder(
+        {"name": "Evil", "account": "reader", "all": True, "parts": [{"media": one} for one in names]}
+    )
+    async with database.transaction() as connection:
+        await saved_reminder.add(connection, written, {name: as_read(name, content) for name, content in names.items()})
+
+    assert _edited(home, 's/caption = ""/caption = "Hello"/').returncode == 0
+    assert await _contents(database) == names
+    (home / "same.json").write_text(json.dumps(told(home, "reminder", "show", "Evil")))
+    same = tidegate("reminder", "edit", "Evil", "same.json", home=home)
+    assert (same.returncode, '--read-again "poster.png"' in same.stderr) == (0, True)
+    assert await _contents(database) == names
+
+    for outside in ("/etc/hostname", "../x.png"):
+        refused = _edited(home, f"s|poster.png|{outside}|")
+        assert (refused.returncode, "poster.png" in await _contents(database)) == (2, True), refused.stderr
+    (home / "new.png").write_bytes(b"meant")
+    assert _edited(home, "s/poster.png/new.png/").returncode == 0
+    assert await _contents(database) == {str(private): b"sent ahead", "new.png": b"meant"}
+
+    (home / "new.png").write_bytes(b"meant again")
+    assert _edited(home, "s/new.png/new.png/", "--read-again", "new.png").returncode == 0
+    assert (await _contents(database))["new.png"] == b"meant again"
+
+
+def _edited(home: Path, change: str, *options: str) -> CompletedProcess[str]:
+    """The reminder edited by an operator whose editor makes that one change; it saves in any case."""
+    editor = home / "editor.sh"
+    editor.write_text(f"""#!/bin/sh
+sed -i '{change}' "$1"
+echo "# saved" >> "$1"
+touch -d "+1 hour" "$1"
+""")
+    editor.chmod(0o700)
+    return tidegate("reminder", "edit", "Evil", *options, home=home, EDITOR=str(editor))
+
+
+async def _contents(database: Database) -> dict[str, bytes]:
+    """What is kept under each name."""
+    rows = await database.pool.fetch("SELECT name, sha256 FROM reminder_media")
+    async with database.connection() as connection:
+        return {row["name"]: await media_files.content(connection, row["sha256"]) for row in rows}

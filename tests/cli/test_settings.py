@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
+import pwd
 from pathlib import Path
 
+import pytest
+
 from tests.cli.program import tidegate
-from tidegate.settings import Settings
+from tidegate.app.settings import Settings
+from tidegate.core.trusted_files import make_folder
 
 DSN = "postgresql://keeper:hunter2@127.0.0.1/tide"
 
@@ -41,3 +46,39 @@ def test_people_get_a_table(tmp_path: Path) -> None:
     done = tidegate("settings", home=tmp_path)
     assert "How long a worker may be silent" in done.stdout
     assert done.stderr == ""
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "settings", "serve", "worker", "web", "db url", "db upgrade", "db backup x.dump", "db restore x.dump",
+        "db rekey", "db move postgresql://db/x", "account list", "channel list", "reminder list", "runs list",
+        "token list", "feed", "calls", "search dragon", "archive list", "plan",
+    ],
+)  # fmt: skip
+def test_no_command_starts_on_settings_that_others_can_change(empty_home: Path, command: str) -> None:
+    """A sentence and exit code 2; no empty database is opened in their place."""
+    work, data = empty_home / "work here", empty_home / "data"
+    make_folder(work, 0o777)
+    (work / "tidegate.toml").write_text("seats = 5")
+    done = tidegate(*command.split(), home=work, TIDEGATE_HOME=str(data))
+    assert done.returncode == 2
+    assert done.stderr == (
+        f"The settings file {work}/tidegate.toml is not trusted: others may write to the folder {work} "
+        f"(owner {pwd.getpwuid(os.geteuid()).pw_name}, mode 0777). Run: chmod go-w '{work}'\n"
+    )
+    assert done.stdout == ""
+    assert not data.exists()
+
+
+def test_the_sentence_says_where_a_key_belongs(empty_home: Path) -> None:
+    """Who kept it in the working folder until now is told what to do, and no key is made in the meantime."""
+    work, data = empty_home / "work here", empty_home / "data"
+    make_folder(work, 0o755)
+    (work / "tidegate.toml").write_text('key = "k1:c2VjcmV0"')
+    done = tidegate("settings", home=work, TIDEGATE_HOME=str(data))
+    assert done.returncode == 2
+    assert done.stderr == (
+        f"key in {work}/tidegate.toml is refused: a file of the working folder sets nothing that is secret or says "
+        f"where secrets go. Set TIDEGATE_KEY in the environment, or put it into {data}/tidegate.toml.\n"
+    )

@@ -7,8 +7,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+from tests.cli.account_commands import add_whatsapp, ask, control, link_shop, tell
 from tests.cli.program import tidegate
-from tests.cli.test_account import add_whatsapp, ask, control, link_shop, tell
 
 __all__ = ["control"]
 
@@ -22,7 +22,7 @@ def asked(home: Path, *arguments: str) -> Any:
 async def test_from_the_qr_code_to_the_end(home: Path, control: str) -> None:
     """Linked by what it shows, with the pace of its standing; groups become targets, none of them mirrored.
 
-    Law 1: linking and listing are on the ledger, method by method, as the platform counted them.
+    calls-through-a-lane: linking and listing are on the ledger, method by method, as the platform counted them.
     """
     said = await add_whatsapp(home, control, "--standing", "established")
     assert "can get a number banned" in said
@@ -44,7 +44,7 @@ async def test_from_the_qr_code_to_the_end(home: Path, control: str) -> None:
     assert spent == ask(f"{control}/calls?by=method")
 
     cycle = await asyncio.to_thread(tidegate, "cycle", "shop", home=home)
-    assert (cycle.returncode, "not mirrored" in cycle.stderr) == (2, True)
+    assert (cycle.returncode, "cannot be mirrored" in cycle.stderr) == (2, True)
 
     removed = await asyncio.to_thread(tidegate, "account", "remove", "shop", "--yes", home=home)
     assert "signed out at WhatsApp" in removed.stderr

@@ -12,14 +12,16 @@ import pytest
 
 from tests.held import holding
 from tests.small_platform import SmallPlatform
-from tidegate.clock import HeldClock
-from tidegate.lanes import Lane, ReadLimits, SendLimits
-from tidegate.port import ChannelId, SendKey
-from tidegate.rules.pacing import Allowance
-from tidegate.store import accounts
-from tidegate.store.calls import Ledger
-from tidegate.store.database import Database
-from tidegate.words import Account, Claim, Platform, Standing
+from tidegate.accounts.queries import accounts
+from tidegate.core.account import Account, Claim, Standing
+from tidegate.core.clock import HeldClock
+from tidegate.core.ids import ChannelId
+from tidegate.database.pool import Database
+from tidegate.lanes import CallGate, Lane, ReadLimits, SendLimits
+from tidegate.lanes.queries.calls import CallLog
+from tidegate.lanes.rules.send_pace import Allowance
+from tidegate.platforms.interface import SendKey
+from tidegate.platforms.telegram import TELEGRAM
 
 T = TypeVar("T")
 
@@ -33,30 +35,30 @@ class Town:
 
     database: Database
     clock: HeldClock
-    ledger: Ledger
+    call_log: CallLog
     deadline: float = float("inf")
     epoch: int = 0
     opened: list[Lane] = field(default_factory=list)
 
     async def account(self, name: str) -> Account:
         async with self.database.transaction() as connection:
-            await accounts.add(connection, name, Platform.TELEGRAM, Standing.NORMAL, loopback=None)
+            await accounts.add(connection, name, TELEGRAM, Standing.NORMAL, loopback=None)
             return (await accounts.find(connection, name)).account
 
     async def lane(
         self, account: Account, platform: Any, *, reads: ReadLimits = QUICK, sends: SendLimits = FORTY
     ) -> Lane:
-        lane = Lane(
+        gate = CallGate(
             account,
             platform,
             claim=lambda: Claim(account.id, self.epoch, self.deadline),
             database=self.database,
-            ledger=self.ledger,
+            call_log=self.call_log,
             clock=self.clock,
-            reads=reads,
             sends=sends,
         )
-        await lane.load()
+        await gate.load()
+        lane = Lane(gate, reads=reads)
         self.opened.append(lane)
         return lane
 
@@ -69,7 +71,7 @@ class Town:
 
     async def ledgered(self) -> list[tuple[str, str]]:
         """Method and outcome of every call on the ledger."""
-        await self.ledger.flush()
+        await self.call_log.flush()
         return [tuple(row) for row in await self.database.pool.fetch("SELECT method, outcome FROM calls ORDER BY id")]
 
 
@@ -88,12 +90,12 @@ def slower(limits: SendLimits, **changes: Any) -> SendLimits:
 @pytest.fixture
 async def town(database: Database) -> AsyncIterator[Town]:
     async with holding(database) as clock:
-        made = Town(database, clock, Ledger(database, clock))
-        clock.busy_when(lambda: any(lane.calls_in_flight for lane in made.opened))
+        made = Town(database, clock, CallLog(database, clock))
+        clock.busy_when(lambda: any(lane.gate.in_flight for lane in made.opened))
         yield made
         for lane in made.opened:
             await lane.close()
-        await made.ledger.close()
+        await made.call_log.close()
 
 
 @pytest.fixture

@@ -6,19 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from tests.small_platform import SmallPlatform
-from tidegate.errors import ChannelGone
-from tidegate.port import (
-    Channel,
-    ChannelId,
-    ChannelKind,
-    ChannelPage,
-    Cursor,
-    GuildId,
-    GuildPage,
-    Head,
-    MessageId,
-    Page,
-)
+from tidegate.core.errors import ChannelGone
+from tidegate.core.ids import ChannelId, GuildId, MessageId
+from tidegate.platforms.interface import Channel, ChannelKind, ChannelPage, Cursor, GuildPage, Head, HistoryPage
 
 
 @dataclass
@@ -36,7 +26,7 @@ class GuildPlatform(SmallPlatform):
     def known_guilds(self) -> Sequence[GuildId]:
         return self.numbers
 
-    def told(self) -> Mapping[ChannelId, Head] | None:
+    def known_heads(self) -> Mapping[ChannelId, Head] | None:
         return self.certain
 
     def refused_for(self, method: str, channel: ChannelId | None) -> float:
@@ -63,6 +53,6 @@ class GuildPlatform(SmallPlatform):
         await self._take("archived_private_threads" if private else "archived_threads", parent)
         return ChannelPage(heads={}, next=None)
 
-    async def page_after(self, channel: ChannelId, *, after: MessageId) -> Page:
+    async def page_after(self, channel: ChannelId, *, after: MessageId) -> HistoryPage:
         await self._take("page_after", channel)
-        return Page(messages=(), reached_start=False, reached_head=True)
+        return HistoryPage(messages=(), reached_start=False, reached_head=True)

@@ -6,8 +6,9 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 
 from tests.small_platform import SmallPlatform
-from tidegate.port import ChannelId, MessageId, Receipt, SendKey, Upload
-from tidegate.port.media import Arrived, Media, MediaRef
+from tidegate.core.ids import ChannelId, MessageId
+from tidegate.platforms.interface import Receipt, SendKey, Upload
+from tidegate.platforms.interface.uploads import Arrived, Media, MediaRef
 
 
 @dataclass

@@ -1,4 +1,4 @@
-"""Law 8: a claim that runs out between the lane's look and the wire still stops the call."""
+"""one-owner-per-account: a claim that runs out between the lane's look and the wire still stops the call."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ import pytest
 
 from tests.lanes.conftest import Town
 from tests.small_platform import SlowToLeave
-from tidegate.errors import NotOurs
-from tidegate.port import ChannelId, SendKey
-from tidegate.words import Account
+from tidegate.core.account import Account
+from tidegate.core.errors import NotOurs
+from tidegate.core.ids import ChannelId
+from tidegate.platforms.interface import SendKey
 
 
 @pytest.fixture

@@ -6,27 +6,25 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from tests.small_platform import SmallPlatform
-from tidegate.errors import ChannelGone
-from tidegate.port import (
-    ChannelId,
+from tidegate.core.errors import ChannelGone
+from tidegate.core.ids import ChannelId, MessageId, TopicId
+from tidegate.platforms.interface import (
     ChannelPage,
+    ChannelUpdates,
     Cursor,
     Difference,
     FileHandle,
-    FileKind,
     FilePage,
+    FileSearch,
     Head,
-    Hint,
     Me,
     Message,
-    MessageId,
-    News,
     Receipt,
     SendKey,
     TooLong,
     Topic,
-    TopicId,
     TopicPage,
+    UpdateHint,
     Upload,
 )
 
@@ -64,17 +62,9 @@ class WidePlatform(SmallPlatform):
 
     async def difference(self, channel: ChannelId, *, since: int) -> Difference | TooLong:
         await self._take("difference", channel)
-        return Difference(News(upto=since), final=True)
+        return Difference(ChannelUpdates(upto=since), final=True)
 
-    async def files(
-        self,
-        channel: ChannelId,
-        *,
-        kind: FileKind,
-        before: MessageId | None,
-        above: MessageId | None,
-        topic: TopicId | None,
-    ) -> FilePage:
+    async def files(self, channel: ChannelId, search: FileSearch) -> FilePage:
         await self._take("files", channel)
         return FilePage(messages=(), ended=True)
 
@@ -89,18 +79,14 @@ class WidePlatform(SmallPlatform):
     async def save_part(self, upload: Upload, part: int, content: bytes) -> None:
         await self._take("save_big_part" if upload.big else "save_part", None)
 
-    async def send_file(
-        self, channel: ChannelId, upload: Upload, *, caption: str, topic: TopicId | None, key: SendKey
-    ) -> Receipt:
+    async def send_file(self, channel: ChannelId, upload: Upload, *, key: SendKey) -> Receipt:
         await self._take("send_file", channel)
         return Receipt(MessageId(1), self.clock.now())
 
-    async def copy_file(
-        self, channel: ChannelId, handle: FileHandle, *, caption: str, topic: TopicId | None, key: SendKey
-    ) -> Receipt:
+    async def copy_file(self, channel: ChannelId, handle: FileHandle, *, key: SendKey) -> Receipt:
         await self._take("copy_file", channel)
         return Receipt(MessageId(2), self.clock.now())
 
-    async def hint(self) -> Hint:
-        await self._take("hint", None)
-        return Hint(ChannelId(1))
+    async def hints(self, *, most: int) -> Sequence[UpdateHint]:
+        await self._take("hints", None)
+        return [UpdateHint(ChannelId(1))]

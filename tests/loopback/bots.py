@@ -11,8 +11,9 @@ import aiohttp
 import discord
 import yarl
 
+from tests.waiting import PATIENCE
 from tidegate.loopback.discord import DiscordServer
-from tidegate.loopback.discord.places import Bot
+from tidegate.loopback.discord.world.places import Bot
 
 
 class Listener(discord.Client):
@@ -37,12 +38,17 @@ class Listener(discord.Client):
         """The first argument of every dispatch of this event."""
         return [args[0] if args else None for name, args in self.heard if name == event]
 
+    @property
+    def frames(self) -> list[str]:
+        """The gateway's own name of every event that came, whether or not the library dispatched it."""
+        return self.all("socket_event_type")
+
     async def until(self, event: str, count: int = 1) -> list[Any]:
         """Wait until the event was dispatched so often."""
         return await self.until_so(lambda: self.all(event)[:count] if len(self.all(event)) >= count else [])
 
     async def until_so(self, found: Callable[[], Any]) -> Any:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(PATIENCE):
             while not (told := found()):
                 self._more.clear()
                 await self._more.wait()

@@ -10,7 +10,7 @@ from telethon.sessions import MemorySession
 from telethon.tl import functions, types
 
 from tidegate.loopback.telegram import TelegramServer
-from tidegate.loopback.telegram.channels import Channel
+from tidegate.loopback.telegram.world.channels import Channel
 
 
 def make_client(server: TelegramServer, session: MemorySession | None = None, **otherwise: Any) -> TelegramClient:

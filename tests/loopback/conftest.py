@@ -12,12 +12,12 @@ from telethon.sessions import MemorySession
 
 from tests.loopback.clients import make_client, sign_in
 from tests.platforms.telegram.people import known_key
-from tidegate.clock import SystemClock
-from tidegate.loopback.control import make_control
-from tidegate.loopback.counting import CountingPlatform
+from tidegate.core.clock import SystemClock
+from tidegate.loopback.control_server import make_control
+from tidegate.loopback.counting_platform import CountingPlatform
 from tidegate.loopback.discord import DiscordServer
 from tidegate.loopback.discord import World as DiscordWorld
-from tidegate.loopback.platforms import Platforms
+from tidegate.loopback.platform_set import Platforms
 from tidegate.loopback.telegram import TelegramServer, World
 from tidegate.loopback.whatsapp import WhatsAppServer
 from tidegate.loopback.whatsapp import World as WhatsAppWorld
@@ -114,5 +114,5 @@ async def asking(
     """Asks the control address of the test's own platforms."""
     platforms = Platforms(telegram, discord_server, whatsapp)
     app = make_control(CountingPlatform(SystemClock()), "127.0.0.1:1", platforms)
-    async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://control") as client:
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://127.0.0.1:8742") as client:
         yield client

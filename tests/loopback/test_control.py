@@ -4,12 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
-import signal
-import sys
 from base64 import b64encode
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -21,10 +16,10 @@ from telethon.crypto import rsa
 from telethon.sessions import MemorySession
 from telethon.tl import functions
 
-import tidegate
 from tests.loopback.clients import gate, make_client, peer, sign_in
 from tests.loopback.conftest import PHONE
-from tests.waiting import PATIENCE
+from tests.loopback.loopback_program import loopback_process
+from tests.web.web_client import PLAIN
 from tidegate.loopback.telegram import TelegramServer
 
 FORUM = {"title": "Models", "kind": "forum", "topics": [{"title": "Dragons"}]}
@@ -140,7 +135,7 @@ class TestWorld:
     async def test_what_cannot_be_gets_a_sentence(
         self, control: httpx.AsyncClient, verb: str, path: str, body: dict[str, Any], problem: str
     ) -> None:
-        """Law 12: what was wrong and where; the world is as it was."""
+        """bad-input-gets-a-sentence: what was wrong and where; the world is as it was."""
         before = await truth(control)
         answer = await control.request(verb, path, json=body)
         assert answer.status_code == 422
@@ -237,27 +232,6 @@ class TestSeen:
             await client.disconnected
 
 
-@asynccontextmanager
-async def loopback_process(*arguments: str) -> AsyncIterator[dict[str, str]]:
-    """``tidegate loopback`` as a process; yields the line it prints when it is ready."""
-    source = str(Path(tidegate.__file__).parent.parent)
-    process = await asyncio.create_subprocess_exec(
-        sys.executable,
-        "-c",
-        "from tidegate.cli import main; main()",
-        "loopback",
-        *arguments,
-        stdout=asyncio.subprocess.PIPE,
-        env={**os.environ, "PYTHONPATH": source},
-    )
-    assert process.stdout is not None
-    try:
-        yield json.loads(await asyncio.wait_for(process.stdout.readline(), PATIENCE))
-    finally:
-        process.send_signal(signal.SIGTERM)
-        assert await asyncio.wait_for(process.wait(), PATIENCE) == 0
-
-
 class TestProcess:
     async def test_the_truth_survives_the_process(self, tmp_path: Path) -> None:
         """With --world and --state: a client that was signed in before the restart still is, on the same port."""
@@ -270,7 +244,7 @@ class TestProcess:
         async with loopback_process(*arguments) as where:
             client = await self._client(where, session)
             await client.send_code_request(PHONE)
-            async with httpx.AsyncClient(base_url=where["control"]) as control:
+            async with httpx.AsyncClient(base_url=where["control"], **PLAIN) as control:
                 code = (await control.get("/telegram/code", params={"phone": PHONE})).json()["code"]
             await client.sign_in(PHONE, code)
             await client.disconnect()
@@ -279,12 +253,12 @@ class TestProcess:
             client = await self._client(again, session)
             assert [dialog.title async for dialog in client.iter_dialogs()] == ["Flat"]
             await client.disconnect()
-            async with httpx.AsyncClient(base_url=again["control"]) as control:
+            async with httpx.AsyncClient(base_url=again["control"], **PLAIN) as control:
                 assert len((await control.get("/truth/telegram/Flat")).json()) == 10
                 assert (await control.get("/unknown")).json() == []
 
     async def _client(self, where: dict[str, str], session: MemorySession) -> TelegramClient:
-        async with httpx.AsyncClient(base_url=where["control"]) as control:
+        async with httpx.AsyncClient(base_url=where["control"], **PLAIN) as control:
             rsa.add_key((await control.get("/telegram/key")).json()["public_key"], old=False)
         TelegramClient._config = None
         host, _, port = where["telegram"].rpartition(":")

@@ -14,7 +14,9 @@ import pytest
 import yarl
 
 from tests.loopback.bots import Listener, connected, logged_in
-from tests.loopback.test_control import loopback_process
+from tests.loopback.control_requests import tell
+from tests.loopback.loopback_program import loopback_process
+from tests.web.web_client import PLAIN
 from tidegate.loopback.discord import DiscordServer
 
 WORLD = {
@@ -40,12 +42,6 @@ async def control(asking: httpx.AsyncClient) -> httpx.AsyncClient:
     """The control address of the test's own platforms, with the world above."""
     assert (await asking.put("/world", json=WORLD)).status_code == 200
     return asking
-
-
-async def tell(control: httpx.AsyncClient, path: str, verb: str = "POST", /, **body: Any) -> Any:
-    answer = await control.request(verb, path, json=body or None)
-    assert answer.status_code == 200, answer.text
-    return answer.json()
 
 
 async def truth(control: httpx.AsyncClient, channel: str = "general") -> list[dict[str, Any]]:
@@ -199,7 +195,7 @@ class TestChanges:
     async def test_what_cannot_be_gets_a_sentence(
         self, control: httpx.AsyncClient, verb: str, path: str, body: dict[str, Any], problem: str
     ) -> None:
-        """Law 12: what was wrong and where; the world is as it was."""
+        """bad-input-gets-a-sentence: what was wrong and where; the world is as it was."""
         before = await truth(control)
         answer = await control.request(verb, path, json=body)
         assert answer.status_code == 422
@@ -261,14 +257,14 @@ class TestProcess:
         world.write_text(json.dumps(WORLD))
         arguments = ("--world", str(world), "--state", str(tmp_path / "state.json"))
         async with loopback_process(*arguments) as where:
-            async with httpx.AsyncClient(base_url=where["control"]) as control:
+            async with httpx.AsyncClient(base_url=where["control"], **PLAIN) as control:
                 token = (await tell(control, "/discord/token", "GET"))["token"]
                 [posted] = (await tell(control, "/discord/post", channel="general", text="kept"))["ids"]
             assert await self._newest(where["discord"], token) == (posted, "kept")
         async with loopback_process(*arguments) as again:
             assert again["discord"] == where["discord"]
             assert await self._newest(again["discord"], token) == (posted, "kept")
-            async with httpx.AsyncClient(base_url=again["control"]) as control:
+            async with httpx.AsyncClient(base_url=again["control"], **PLAIN) as control:
                 assert len(await truth(control)) == 121
                 assert (await control.get("/unknown")).json() == []
 

@@ -10,7 +10,7 @@ import pytest
 
 from tests.loopback.bots import ask, connected, first_bot, logged_in
 from tidegate.loopback.discord import DiscordServer
-from tidegate.loopback.discord.places import Channel
+from tidegate.loopback.discord.world.places import Channel
 from tidegate.loopback.faults import Fault, FaultKind
 
 PAGES = "GET /channels/{channel.id}/messages"

@@ -11,11 +11,13 @@ import discord
 import pytest
 
 from tests.loopback.bots import Listener, ask, connected, everything_but_members, first_bot
-from tidegate.loopback.discord import DiscordServer, threads
-from tidegate.loopback.discord.permissions import Overwrite, Permission
-from tidegate.loopback.discord.places import Channel, ChannelKind
-from tidegate.loopback.discord.reactions import add_reaction, clear_reactions, remove_reaction
-from tidegate.loopback.discord.record import Connected
+from tests.waiting import PATIENCE
+from tidegate.loopback.discord import DiscordServer
+from tidegate.loopback.discord.world import threads
+from tidegate.loopback.discord.world.messages.reactions import add_reaction, clear_reactions, remove_reaction
+from tidegate.loopback.discord.world.permissions import Overwrite, Permission
+from tidegate.loopback.discord.world.places import Channel, ChannelKind
+from tidegate.loopback.discord.world.record import GatewaySession
 from tidegate.loopback.faults import Fault, FaultKind
 
 
@@ -268,13 +270,13 @@ class TestSessions:
         [waiting] = discord_server.gateway.sessions.values()
         assert waiting.line is None
 
-    async def _come_and_go(self, server: DiscordServer, token: str, code: int) -> list[Connected]:
+    async def _come_and_go(self, server: DiscordServer, token: str, code: int) -> list[GatewaySession]:
         async with aiohttp.ClientSession() as session, session.ws_connect(server.gateway_url) as socket:
             await socket.send_json({"op": 2, "d": {"token": token, "intents": 1}})
             assert [(await socket.receive_json())["op"] for _ in range(3)] == [10, 0, 0]
             await socket.close(code=code)
         connections = server.world.record.sessions
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(PATIENCE):
             while connections[-1].closed_at is None:
                 await asyncio.sleep(0)
         return connections

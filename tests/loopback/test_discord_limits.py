@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from tests.held import NOON
 from tests.loopback.bots import ask, logged_in
-from tidegate.clock import HeldClock
+from tidegate.core.clock import HeldClock
 from tidegate.loopback.discord import DiscordServer, World
-from tidegate.loopback.discord.limits import Limits
+from tidegate.loopback.discord.rate_limits import Limits
 from tidegate.loopback.faults import Fault, FaultKind
 
 PAGES = "GET /channels/{channel.id}/messages"
@@ -130,7 +130,7 @@ class TestRefusals:
         assert (status, told["retry_after"], told["global"]) == (429, 1.5, scope == "global")
         assert (headers["x-ratelimit-scope"], headers["retry-after"]) == (scope, "2")
         assert ("x-ratelimit-bucket" in headers) == (scope != "global")
-        assert len(world.record.invalid) == (scope != "shared")
+        assert len(world.invalid) == (scope != "shared")
 
     async def test_a_page_for_people_is_no_success(self, discord_server: DiscordServer) -> None:
         """H-27: status 429 with HTML and none of Discord's headers; discord.py takes it for a ban and raises."""

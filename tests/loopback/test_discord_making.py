@@ -11,15 +11,16 @@ from hypothesis import strategies as st
 
 from tests.held import NOON
 from tests.loopback.bots import logged_in
-from tidegate.clock import HeldClock, SystemClock
-from tidegate.errors import BadInput
-from tidegate.loopback.discord import DiscordServer, World, threads
-from tidegate.loopback.discord.keeping import from_plain, to_plain
-from tidegate.loopback.discord.making import SMALL_WORLD, make_world
-from tidegate.loopback.discord.permissions import Permission
-from tidegate.loopback.discord.places import ChannelKind
-from tidegate.loopback.discord.reactions import add_reaction
-from tidegate.loopback.discord.schema import DiscordSpec
+from tidegate.core.clock import HeldClock, SystemClock
+from tidegate.core.errors import BadInput
+from tidegate.loopback.discord import DiscordServer, World
+from tidegate.loopback.discord.world import threads
+from tidegate.loopback.discord.world.messages.reactions import add_reaction
+from tidegate.loopback.discord.world.permissions import Permission
+from tidegate.loopback.discord.world.places import ChannelKind
+from tidegate.loopback.discord.world.schema import DiscordSpec
+from tidegate.loopback.discord.world.world_builder import SMALL_WORLD, make_world
+from tidegate.loopback.discord.world.world_snapshot import from_plain, to_plain
 
 
 def order(*channels: dict[str, object], **guild: object) -> DiscordSpec:
@@ -134,7 +135,7 @@ class TestMaking:
         ],
     )
     def test_what_contradicts_itself_is_refused(self, channel: dict[str, object], problem: str) -> None:
-        """Law 12: the sentence names the channel or what is missing."""
+        """bad-input-gets-a-sentence: the sentence names the channel or what is missing."""
         with pytest.raises(BadInput, match=problem):
             made(order(channel))
 

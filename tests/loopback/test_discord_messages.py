@@ -11,13 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.loopback.bots import ask, connected, logged_in
-from tidegate.clock import HeldClock
+from tidegate.core.clock import HeldClock
 from tidegate.loopback.discord import DiscordServer, World
-from tidegate.loopback.discord.answering import Asked, answer, count, find
-from tidegate.loopback.discord.history import History, Made
-from tidegate.loopback.discord.permissions import Overwrite, Permission
-from tidegate.loopback.discord.places import Channel, ChannelKind
-from tidegate.loopback.discord.world import BEGINS
+from tidegate.loopback.discord.request_handler import Asked, answer, count, find
+from tidegate.loopback.discord.world.history import History, Made
+from tidegate.loopback.discord.world.permissions import Overwrite, Permission
+from tidegate.loopback.discord.world.places import Channel, ChannelKind
+from tidegate.loopback.discord.world.world import BEGINS
 
 NONE = Permission(0)
 

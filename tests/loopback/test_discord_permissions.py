@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.held import NOON
-from tidegate.clock import HeldClock
-from tidegate.loopback.discord import World, shapes
-from tidegate.loopback.discord.permissions import EVERYTHING, Overwrite, Permission
+from tidegate.core.clock import HeldClock
+from tidegate.loopback.discord import World, json_shapes
+from tidegate.loopback.discord.world.permissions import EVERYTHING, Overwrite, Permission
 
 COMPARED = [
     Permission.VIEW_CHANNEL,
@@ -67,8 +67,8 @@ def test_discord_py_reckons_the_same_from_what_it_is_told(
         for name, allow, deny in overwrites
     ]
     state = discord.Client(intents=discord.Intents.default())._connection
-    state.user = discord.ClientUser(state=state, data=shapes.myself(bot))
-    told = discord.Guild(data=shapes.guild_create(world, guild, bot), state=state)
+    state.user = discord.ClientUser(state=state, data=json_shapes.myself(bot))
+    told = discord.Guild(data=json_shapes.guild_create(world, guild, bot), state=state)
     theirs = told.get_channel(channel.id).permissions_for(told.me).value
     ours = world.may(bot.id, channel)
     assert {right for right in COMPARED if right in ours} == {right for right in COMPARED if theirs & right}

@@ -11,10 +11,11 @@ import pytest
 
 from tests.held import NOON
 from tests.loopback.bots import ask, connected, first_bot, logged_in
-from tidegate.clock import HeldClock
-from tidegate.loopback.discord import DiscordServer, World, threads
-from tidegate.loopback.discord.permissions import Overwrite, Permission
-from tidegate.loopback.discord.places import Channel
+from tidegate.core.clock import HeldClock
+from tidegate.loopback.discord import DiscordServer, World
+from tidegate.loopback.discord.world import threads
+from tidegate.loopback.discord.world.permissions import Overwrite, Permission
+from tidegate.loopback.discord.world.places import Channel
 
 
 @pytest.fixture

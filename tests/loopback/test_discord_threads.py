@@ -9,9 +9,10 @@ import pytest
 
 from tests.held import NOON
 from tests.loopback.bots import ask, first_bot, logged_in
-from tidegate.loopback.discord import DiscordServer, threads
-from tidegate.loopback.discord.permissions import Overwrite, Permission
-from tidegate.loopback.discord.places import HAS_THREAD, Channel, ChannelKind
+from tidegate.loopback.discord import DiscordServer
+from tidegate.loopback.discord.world import threads
+from tidegate.loopback.discord.world.permissions import Overwrite, Permission
+from tidegate.loopback.discord.world.places import HAS_THREAD, Channel, ChannelKind
 from tidegate.loopback.faults import Fault, FaultKind
 
 

@@ -11,9 +11,10 @@ from telethon.tl import functions, types
 
 from tests.loopback.clients import gate, peer
 from tests.loopback.conftest import Connects
+from tests.waiting import PATIENCE
 from tidegate.loopback.faults import Fault, FaultKind
 from tidegate.loopback.telegram import TelegramServer
-from tidegate.loopback.telegram.channels import Channel
+from tidegate.loopback.telegram.world.channels import Channel
 
 
 def make_forum(telegram: TelegramServer, topics: int) -> Channel:
@@ -312,11 +313,11 @@ class TestLive:
         channel = world.add_channel("Models")
         await gate(client, peer(telegram, channel))
         message = world.post(channel, "hello")
-        assert await asyncio.wait_for(heard.get(), 5) == "NewMessage.Event"
+        assert await asyncio.wait_for(heard.get(), PATIENCE) == "NewMessage.Event"
         world.edit(channel, message.id, text="hallo")
-        assert await asyncio.wait_for(heard.get(), 5) == "MessageEdited.Event"
+        assert await asyncio.wait_for(heard.get(), PATIENCE) == "MessageEdited.Event"
         world.delete(channel, [message.id])
-        assert await asyncio.wait_for(heard.get(), 5) == "MessageDeleted.Event"
+        assert await asyncio.wait_for(heard.get(), PATIENCE) == "MessageDeleted.Event"
 
     async def test_a_large_group_may_be_silent(self, client: TelegramClient, telegram: TelegramServer) -> None:
         """Pushes are hints: a channel can change without one, and the gate still tells."""
@@ -332,5 +333,5 @@ class TestLive:
         before = (await gate(client, peer(telegram, silent))).dialogs[0].pts
         world.post(silent, "unheard")
         world.post(loud, "heard")
-        assert await asyncio.wait_for(heard.get(), 5) == "heard"
+        assert await asyncio.wait_for(heard.get(), PATIENCE) == "heard"
         assert (await gate(client, peer(telegram, silent))).dialogs[0].pts == before + 1

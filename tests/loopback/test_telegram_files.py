@@ -14,10 +14,11 @@ from telethon.tl import functions, types
 
 from tests.loopback.clients import peer
 from tests.loopback.conftest import Connects
+from tests.loopback.posted_files import posted
 from tidegate.loopback.faults import Fault, FaultKind
 from tidegate.loopback.telegram import TelegramServer
-from tidegate.loopback.telegram.content import AWAY, File, FileKind
-from tidegate.loopback.telegram.pictures import photo_sizes
+from tidegate.loopback.telegram.world.file_content import AWAY, File, FileKind
+from tidegate.loopback.telegram.world.pictures import photo_sizes
 
 MIB = 1 << 20
 
@@ -50,13 +51,6 @@ class TestContent:
 def location(message: Any) -> types.InputDocumentFileLocation:
     document = message.media.document
     return types.InputDocumentFileLocation(document.id, document.access_hash, document.file_reference, "")
-
-
-async def posted(client: TelegramClient, telegram: TelegramServer, file: File, title: str = "Source") -> Any:
-    """A message with *file* in a channel of its own, as the client reads it."""
-    channel = telegram.world.add_channel(title)
-    message = telegram.world.post(channel, file=file)
-    return await client.get_messages(peer(telegram, channel), ids=message.id)
 
 
 class TestDownload:

@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 from telethon.tl import functions, types
 
 from tests.held import NOON
-from tidegate.clock import HeldClock
+from tidegate.core.clock import HeldClock
 from tidegate.loopback.telegram import World
-from tidegate.loopback.telegram.asking import Request
-from tidegate.loopback.telegram.channels import Channel
-from tidegate.loopback.telegram.methods_reading import get_channel_difference, get_history, search
-from tidegate.loopback.telegram.record import Session
-from tidegate.loopback.telegram.world import SignIn
+from tidegate.loopback.telegram.method_context import Request
+from tidegate.loopback.telegram.methods.messages import get_channel_difference, get_history, search
+from tidegate.loopback.telegram.world.channels import Channel
+from tidegate.loopback.telegram.world.record import Session
+from tidegate.loopback.telegram.world.world import SignIn
 
 EVENTS = st.lists(st.tuples(st.sampled_from(["post", "file", "edit", "delete"]), st.integers(0, 1_000)), max_size=60)
 
@@ -45,7 +45,7 @@ def texts(channel: Channel) -> dict[int, str]:
 def ask(world: World, channel: Channel, method: Any, query: Any) -> Any:
     sign_in = SignIn(b"", account=1_000_001)
     peer = types.InputPeerChannel(channel.id, world.token("channel", 1_000_001, channel.id))
-    return method(Request(world, sign_in, "", query(peer), {}, Session(1, 2, NOON)))
+    return method(Request(world, sign_in, "", query(peer), {}, Session(1, NOON, centre=2)))
 
 
 @settings(max_examples=150)

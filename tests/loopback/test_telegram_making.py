@@ -16,13 +16,13 @@ from telethon.tl import functions
 from tests.held import NOON
 from tests.loopback.clients import make_client, peer, sign_in
 from tests.loopback.conftest import PHONE
-from tidegate.clock import HeldClock, SystemClock
-from tidegate.errors import BadInput
+from tidegate.core.clock import HeldClock, SystemClock
+from tidegate.core.errors import BadInput
 from tidegate.loopback.telegram import TelegramServer, World
-from tidegate.loopback.telegram.channels import topic_of
-from tidegate.loopback.telegram.keeping import from_plain, to_plain
-from tidegate.loopback.telegram.making import SMALL_WORLD, make_file, make_world
-from tidegate.loopback.telegram.schema import FileSpec, WorldSpec
+from tidegate.loopback.telegram.world.channels import topic_of
+from tidegate.loopback.telegram.world.schema import FileSpec, WorldSpec
+from tidegate.loopback.telegram.world.world_builder import SMALL_WORLD, make_file, make_world
+from tidegate.loopback.telegram.world.world_snapshot import from_plain, to_plain
 
 
 def kept(world: World) -> str:
@@ -113,7 +113,7 @@ class TestMaking:
         ],
     )
     def test_a_world_that_contradicts_itself_is_refused(self, telegram: dict[str, object], problem: str) -> None:
-        """Law 12: with a sentence."""
+        """bad-input-gets-a-sentence: with a sentence."""
         with pytest.raises(BadInput, match=problem):
             make_world(order(**telegram), HeldClock(NOON))
 

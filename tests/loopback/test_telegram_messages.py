@@ -12,8 +12,8 @@ from telethon.tl import functions, types
 from tests.loopback.clients import peer
 from tidegate.loopback.faults import Fault, FaultKind
 from tidegate.loopback.telegram import TelegramServer
-from tidegate.loopback.telegram.channels import Channel
-from tidegate.loopback.telegram.content import FileKind
+from tidegate.loopback.telegram.world.channels import Channel
+from tidegate.loopback.telegram.world.file_content import FileKind
 
 
 async def search(client: TelegramClient, named: types.InputPeerChannel, **wanted: Any) -> Any:

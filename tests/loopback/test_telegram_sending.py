@@ -11,7 +11,8 @@ from telethon.tl import functions, types
 
 from tests.loopback.clients import peer
 from tests.loopback.conftest import Connects
-from tests.loopback.test_telegram_files import posted
+from tests.loopback.posted_files import posted
+from tests.waiting import PATIENCE
 from tidegate.loopback.faults import Fault, FaultKind
 from tidegate.loopback.telegram import TelegramServer
 
@@ -159,7 +160,7 @@ class TestPlace:
 
         second.add_event_handler(hear, events.NewMessage())
         await first(functions.messages.SendMessageRequest(peer(telegram, channel), "hello", random_id=1))
-        assert await asyncio.wait_for(heard.get(), 5) == "hello"
+        assert await asyncio.wait_for(heard.get(), PATIENCE) == "hello"
 
 
 class TestKept:

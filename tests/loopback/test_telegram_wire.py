@@ -9,16 +9,17 @@ from datetime import timedelta
 
 import pytest
 from telethon import TelegramClient
-from telethon.errors import InputMethodInvalidError, ServerError, UnauthorizedError
+from telethon.errors import ConnectionLayerInvalidError, InputMethodInvalidError, ServerError, UnauthorizedError
 from telethon.errors.common import AuthKeyNotFound
 from telethon.network import ConnectionTcpAbridged, ConnectionTcpFull
 from telethon.sessions import MemorySession
 from telethon.tl import functions
+from telethon.tl.alltlobjects import LAYER
 
 from tests.held import NOON
 from tests.loopback.clients import make_client, sign_in
 from tests.loopback.conftest import PHONE, Connects
-from tidegate.clock import HeldClock, SystemClock
+from tidegate.core.clock import HeldClock, SystemClock
 from tidegate.loopback.telegram import TelegramServer, World
 from tidegate.loopback.telegram.handshake import PRIME
 
@@ -144,6 +145,13 @@ class TestCalls:
         with pytest.raises(InputMethodInvalidError):
             await client(functions.help.GetNearestDcRequest())
         assert telegram.world.record.unknown == ["help.getNearestDc"]
+        telegram.world.record.unknown.clear()
+
+    async def test_another_layer_is_refused_and_listed(self, client: TelegramClient, telegram: TelegramServer) -> None:
+        """Telegram would answer in the client's own layer; the loopback has only one, and says so."""
+        with pytest.raises(ConnectionLayerInvalidError):
+            await client(functions.InvokeWithLayerRequest(LAYER - 1, functions.help.GetConfigRequest()))
+        assert telegram.world.record.unknown == [f"layer {LAYER - 1}"]
         telegram.world.record.unknown.clear()
 
     async def test_nothing_is_answered_to_a_stranger(self, telegram: TelegramServer) -> None:

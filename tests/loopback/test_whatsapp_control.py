@@ -10,8 +10,9 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.loopback.test_discord_control import tell
-from tidegate.frames import Frame, pack, read
+from tests.loopback.control_requests import tell
+from tests.waiting import PATIENCE
+from tidegate.core.child_protocol import Frame, pack, read
 from tidegate.loopback.whatsapp import WhatsAppServer
 
 PHONE = "6281200000001"
@@ -52,7 +53,7 @@ class Device:
         return frame
 
     async def hear(self) -> Frame:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(PATIENCE):
             frame = await read(self._reader)
         assert frame is not None
         return frame
@@ -105,7 +106,7 @@ class TestWorld:
     async def test_what_cannot_be_is_a_sentence(
         self, control: httpx.AsyncClient, path: str, body: dict[str, str], why: str
     ) -> None:
-        """Law 12: status 422, and nothing changed."""
+        """bad-input-gets-a-sentence: status 422, and nothing changed."""
         answer = await control.post(path, json=body)
         assert answer.status_code == 422
         assert why in answer.json()["problem"]

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from tidegate.clock import SystemClock
-from tidegate.errors import BadInput
+from tidegate.core.clock import SystemClock
+from tidegate.core.errors import BadInput
 from tidegate.loopback.discord import DiscordServer
-from tidegate.loopback.keeping import save
-from tidegate.loopback.platforms import Platforms
+from tidegate.loopback.platform_set import Platforms
 from tidegate.loopback.telegram import TelegramServer
 from tidegate.loopback.whatsapp import WhatsAppServer
-from tidegate.loopback.worlds import SMALL_WORLD, load_worlds, read_world
+from tidegate.loopback.world_document import SMALL_WORLD, load_worlds, read_world
+from tidegate.loopback.world_file import save
 
 
 def test_a_world_file_describes_every_platform(tmp_path: Path) -> None:

@@ -14,21 +14,29 @@ import pytest
 
 from tests.held import holding
 from tests.reminders.groups_platform import GroupsPlatform, Killed, Recognising
-from tidegate.clock import HeldClock
-from tidegate.errors import TidegateError
+from tidegate.accounts.queries import accounts
+from tidegate.channels.queries import channels
+from tidegate.core.account import Account, Standing
+from tidegate.core.clock import HeldClock
+from tidegate.core.errors import TidegateError
+from tidegate.core.ids import ChannelId, RunId
+from tidegate.core.platform import Platform
+from tidegate.database.pool import Database
 from tidegate.lanes import Lane, ReadLimits, SendLimits
-from tidegate.port import Channel, ChannelId
-from tidegate.reminders import controls, saving
-from tidegate.reminders.deliver import Habits
-from tidegate.reminders.deliveries import Deliveries
-from tidegate.reminders.files import as_read
-from tidegate.reminders.written import checked
-from tidegate.rules.pacing import Allowance
-from tidegate.store import accounts, channels, run_targets, runs
-from tidegate.store.calls import Ledger
-from tidegate.store.database import Database
-from tidegate.store.runs import Run
-from tidegate.words import Account, Claim, Platform, RunId, Standing
+from tidegate.lanes.queries.calls import CallLog
+from tidegate.lanes.rules.send_pace import Allowance
+from tidegate.loopback.owned_account import open_lane
+from tidegate.platforms.interface import Channel
+from tidegate.platforms.telegram import TELEGRAM
+from tidegate.platforms.whatsapp import WHATSAPP
+from tidegate.reminders import saved_reminder
+from tidegate.reminders.queries import reminders, run_targets, runs
+from tidegate.reminders.queries.runs import Run
+from tidegate.reminders.reminder_files import as_read
+from tidegate.reminders.reminder_parser import parse_reminder
+from tidegate.reminders.runs import run_controls
+from tidegate.reminders.runs.run_scheduler import RunScheduler
+from tidegate.reminders.runs.run_worker import RunPolicy
 
 P = TypeVar("P", bound=GroupsPlatform)
 
@@ -46,7 +54,7 @@ class Shop:
     epoch: int = 0
     lane: Lane | None = None
     task: asyncio.Task[None] | None = None
-    deliveries: Deliveries | None = None
+    deliveries: RunScheduler | None = None
 
 
 @dataclass
@@ -55,12 +63,12 @@ class Scene:
 
     database: Database
     clock: HeldClock
-    ledger: Ledger
+    call_log: CallLog
     shops: list[Shop] = field(default_factory=list)
-    habits: Habits = field(default_factory=lambda: Habits(dice=lambda: 0.5))
+    policy: RunPolicy = field(default_factory=lambda: RunPolicy(dice=lambda: 0.5))
 
     async def shop(
-        self, platform: GroupsPlatform, *, name: str = "shop", rate: int = 40, on: Platform = Platform.TELEGRAM
+        self, platform: GroupsPlatform, *, name: str = "shop", rate: int = 40, on: Platform = TELEGRAM
     ) -> Shop:
         async with self.database.transaction() as connection:
             await accounts.add(connection, name, on, Standing.ESTABLISHED, loopback="http://127.0.0.1:1")
@@ -83,15 +91,16 @@ class Scene:
         document: dict[str, Any] = {"name": "Friday stock", "account": "shop", "parts": [{"text": "Hello {group}"}]}
         if not {"targets", "list"} & set(written):
             document["all"] = True
-        reminder = checked({**document, **written})
+        reminder = parse_reminder({**document, **written})
         read = {name: as_read(name, content) for name, content in (files or {}).items()}
         async with self.database.transaction() as connection:
-            await saving.add(connection, reminder, read)
+            await saved_reminder.add(connection, reminder, read)
         return reminder.name
 
     async def fire(self, name: str = "Friday stock", **otherwise: Any) -> RunId:
         async with self.database.transaction() as connection:
-            number = await controls.fire(connection, name, **otherwise)
+            kept = await reminders.find(connection, name, lock=True)
+            number = await run_controls.fire(connection, kept, **otherwise)
         self.look()
         return number
 
@@ -110,25 +119,24 @@ class Scene:
 
     # Workers
 
-    async def serve(self, shop: Shop, *, by: Deliveries | None = None, **limits: Any) -> None:
+    async def serve(self, shop: Shop, *, by: RunScheduler | None = None, **limits: Any) -> None:
         """A worker takes the account, in a new epoch; a second call is a takeover. *by* one that has others too."""
         shop.epoch = await self.database.pool.fetchval(
             "UPDATE accounts SET epoch = epoch + 1 WHERE id = $1 RETURNING epoch", shop.account.id
         )
-        claim = Claim(shop.account.id, shop.epoch, float("inf"))
-        at_once = 1 if shop.account.platform is Platform.WHATSAPP else self.habits.groups_at_once
-        shop.lane = Lane(
+        epoch = shop.epoch
+        at_once = 1 if shop.account.platform is WHATSAPP else self.policy.groups_at_once
+        shop.lane = await open_lane(
             shop.account,
             shop.platform,
-            claim=lambda: claim,
-            database=self.database,
-            ledger=self.ledger,
+            self.call_log,
+            self.database,
             clock=self.clock,
+            epoch=lambda: epoch,
             reads=ENDLESS,
             sends=SendLimits(Allowance(ceiling=shop.rate, **limits), at_once=at_once),
         )
-        await shop.lane.load()
-        shop.deliveries = by or Deliveries(self.database, self.clock, self.habits)
+        shop.deliveries = by or RunScheduler(self.database, self.clock, self.policy)
         shop.task = asyncio.create_task(shop.deliveries.work(shop.lane))
 
     async def leave(self, shop: Shop) -> None:
@@ -195,12 +203,12 @@ class Scene:
 async def scene(database: Database) -> AsyncIterator[Scene]:
     """It is nine in the morning, UTC."""
     async with holding(database, MORNING) as clock:
-        made = Scene(database, clock, Ledger(database, clock))
+        made = Scene(database, clock, CallLog(database, clock))
         yield made
         for shop in made.shops:
             if shop.task is not None:
                 await made.leave(shop)
-        await made.ledger.close()
+        await made.call_log.close()
 
 
 @pytest.fixture
@@ -212,4 +220,4 @@ async def shop(scene: Scene) -> Shop:
 @pytest.fixture
 async def forgetful(scene: Scene) -> Shop:
     """An account on a platform that does not, as WhatsApp; one send at a time."""
-    return await scene.shop(GroupsPlatform(scene.clock), on=Platform.WHATSAPP)
+    return await scene.shop(GroupsPlatform(scene.clock), on=WHATSAPP)

@@ -8,9 +8,10 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from tidegate.clock import Clock
-from tidegate.port import ChannelId, MessageId, Receipt, SendKey, UploadLost
-from tidegate.port.media import Arrived, Media, MediaRef
+from tidegate.core.clock import Clock
+from tidegate.core.ids import ChannelId, MessageId
+from tidegate.platforms.interface import Receipt, SendKey, UploadLost
+from tidegate.platforms.interface.uploads import Arrived, Media, MediaRef
 
 
 class Killed(BaseException):
@@ -30,11 +31,12 @@ class Delivered:
 
 @dataclass(frozen=True, slots=True)
 class Trouble:
-    """What happens to one send: raised before the platform took it, or *after*; or awaited before anything."""
+    """What happens to one send: raised before the platform took it, or *after*; awaited before anything, or *late*."""
 
     problem: BaseException | None = None
     after: bool = False
     wait: Callable[[], Awaitable[None]] | None = None
+    late: Callable[[], Awaitable[None]] | None = None
 
 
 @dataclass
@@ -77,6 +79,9 @@ class GroupsPlatform:
         finally:
             self.waiting -= 1
 
+    async def names_of(self, key: SendKey) -> list[str]:
+        return [f"3EB{number}" for number, one in enumerate(self.delivered, 1) if one.key == key]
+
     async def close(self) -> None:
         pass
 
@@ -99,6 +104,8 @@ class GroupsPlatform:
             if file is not None and file not in self.taken:
                 raise UploadLost("The platform no longer has this file.")
             self._keep(Delivered(channel, text, key, file, self.clock.now()))
+            if trouble.late is not None:
+                await trouble.late()
             if trouble.problem is not None:
                 raise trouble.problem
             return Receipt(MessageId(len(self.delivered)), self.clock.now(), name=f"3EB{len(self.delivered)}")

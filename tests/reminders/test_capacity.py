@@ -5,11 +5,11 @@ from __future__ import annotations
 from datetime import timedelta
 
 from tests.reminders.conftest import Scene, Shop
-from tidegate.reminders import controls
-from tidegate.reminders.estimating import foresee
-from tidegate.reminders.plan import make_plan
-from tidegate.rules.pacing import Allowance, Caps, WarmUp
-from tidegate.store import reminders
+from tidegate.lanes.rules.send_pace import Allowance, Caps, WarmUp, burst_warning
+from tidegate.reminders.estimate import ReminderEstimate, estimate_plan
+from tidegate.reminders.queries import reminders
+from tidegate.reminders.runs import run_controls
+from tidegate.reminders.runs.run_plan import make_plan
 
 ADVICE = "This account is at capacity for this fan-out"
 
@@ -45,7 +45,7 @@ async def test_an_estimate_counts_what_the_day_has_taken_already(scene: Scene, s
     async with scene.database.connection() as connection:
         kept = await reminders.find(connection, "Friday stock")
         plan = await make_plan(connection, kept, at=kept.now)
-        told = await foresee(connection, plan, Allowance(ceiling=40, **warming))
+        told = await estimate_plan(connection, plan, Allowance(ceiling=40, **warming))
     assert (told.estimate.fits, told.estimate.short_by) == (False, 10)
     run = await scene.fire()
     await scene.pass_time(minutes=57)
@@ -85,9 +85,9 @@ async def test_a_pause_before_the_first_send_is_named(scene: Scene, shop: Shop) 
     await scene.reminder(delivery_window_start_hour=11, delivery_window_end_hour=13)
     await scene.serve(shop)
     run = await scene.fire()  # it is nine
-    await scene.do(controls.pause, run)
+    await scene.do(run_controls.pause, run)
     await scene.pass_time(hours=3, minutes=58)
-    await scene.do(controls.resume, run)
+    await scene.do(run_controls.resume, run)
     await scene.pass_time(minutes=2)
     await until_closed(scene)
     ended = await scene.run(run)
@@ -106,3 +106,49 @@ async def test_nobody_serving_the_account_is_named(scene: Scene, shop: Shop) -> 
     [row] = await scene.rows("SELECT status, error_summary FROM runs")
     assert row["status"] == "partial"
     assert row["error_summary"].endswith("the account was not served, or its platform asked it to wait.")
+
+
+async def test_a_paused_run_stands_before_nobody(scene: Scene, shop: Shop) -> None:
+    """An estimate does not count it, and says so: it would be sent first if somebody resumed it."""
+    await scene.groups(shop, 30)
+    await scene.reminder(name="older")
+    await scene.reminder(name="newer")
+    older = await scene.fire("older")
+    assert (await _foreseen(scene, "newer")).queued == 30
+    await scene.do(run_controls.pause, older)
+    foreseen = await _foreseen(scene, "newer")
+    assert (foreseen.queued, foreseen.estimate.fits) == (0, True)
+    assert foreseen.warnings == [
+        f"Run {older} is paused with 30 messages left, which are not counted; resumed, it is sent before this."
+    ]
+
+
+async def test_a_burst_is_warned_about(scene: Scene, shop: Shop) -> None:
+    """send_burst above 1 is the operator's own risk; the estimate names it."""
+    await scene.groups(shop, 3)
+    await scene.reminder()
+    assert (await _foreseen(scene, "Friday stock")).warnings == []
+    [warning] = (await _foreseen(scene, "Friday stock", burst=5)).warnings
+    assert warning == burst_warning(5)
+
+
+async def test_a_run_says_behind_which_one_it_waits(scene: Scene, shop: Shop) -> None:
+    """One run at a time per account: the second says so for as long as the first has something to send."""
+    await scene.groups(shop, 100)
+    await scene.reminder(name="older")
+    await scene.reminder(name="newer")
+    older, newer = await scene.fire("older"), await scene.fire("newer")
+    await scene.serve(shop)
+    await scene.pass_time(seconds=30)
+    assert [(await scene.run(one)).behind for one in (older, newer)] == [None, older]
+    await scene.do(run_controls.pause, older)
+    assert (await scene.run(newer)).behind is None
+    await scene.do(run_controls.resume, older)
+    await scene.pass_time(minutes=10)
+    assert [(await scene.run(one)).behind for one in (older, newer)] == [None, None]
+
+
+async def _foreseen(scene: Scene, name: str, **allowance: int) -> ReminderEstimate:
+    async with scene.database.connection() as connection:
+        plan = await make_plan(connection, await reminders.find(connection, name), at=scene.clock.now())
+        return await estimate_plan(connection, plan, Allowance(ceiling=40, **allowance))

@@ -10,13 +10,17 @@ import pytest
 
 from tests.reminders.conftest import Scene, Shop
 from tests.reminders.groups_platform import Recognising, Trouble
-from tests.reminders.test_media import POSTER
-from tidegate.errors import AskedToWait, NothingToDo, NotNow, TidegateError
-from tidegate.reminders import controls
-from tidegate.reminders.deliver import Habits
-from tidegate.reminders.deliveries import Deliveries
-from tidegate.store import accounts, reminders, run_moves
-from tidegate.words import AccountState, Platform
+from tests.reminders.reminder_files import POSTER
+from tidegate.accounts.queries import accounts
+from tidegate.core.account import AccountState
+from tidegate.core.errors import AskedToWait, NothingToDo, NotNow, TidegateError
+from tidegate.core.platform import Platform
+from tidegate.platforms.telegram import TELEGRAM
+from tidegate.platforms.whatsapp import WHATSAPP
+from tidegate.reminders.queries import reminders, run_states
+from tidegate.reminders.runs import run_controls
+from tidegate.reminders.runs.run_scheduler import RunScheduler
+from tidegate.reminders.runs.run_worker import RunPolicy
 
 
 async def test_d30_a_worker_that_lost_the_account_sends_nothing(scene: Scene, shop: Shop) -> None:
@@ -48,12 +52,12 @@ async def test_d31_pause_with_one_in_flight(scene: Scene, shop: Shop) -> None:
     await scene.serve(shop)
     await scene.pass_time(seconds=4)
     assert (await scene.counts(run))["sending"] == 1
-    await scene.do(controls.pause, run)
+    await scene.do(run_controls.pause, run)
     answered.set()
     await scene.pass_time(minutes=10)
     assert await scene.counts(run) == {"sent": 2, "pending": 8}
     assert len(shop.platform.delivered) == 2
-    await scene.do(controls.resume, run)
+    await scene.do(run_controls.resume, run)
     await scene.pass_time(minutes=10)
     assert (await scene.run(run)).status == "success"
 
@@ -63,7 +67,7 @@ async def test_d32_a_restart_keeps_the_pause(scene: Scene, shop: Shop) -> None:
     await scene.groups(shop, 5)
     await scene.reminder()
     run = await scene.fire()
-    await scene.do(controls.pause, run)
+    await scene.do(run_controls.pause, run)
     for _ in range(2):
         await scene.serve(shop)
         await scene.pass_time(minutes=10)
@@ -71,7 +75,7 @@ async def test_d32_a_restart_keeps_the_pause(scene: Scene, shop: Shop) -> None:
         await scene.leave(shop)
     assert (await scene.run(run)).state == "paused"
     with pytest.raises(NothingToDo, match="paused already"):
-        await scene.do(controls.pause, run)
+        await scene.do(run_controls.pause, run)
 
 
 async def test_d33_cancel_leaves_out_the_rest(scene: Scene, shop: Shop) -> None:
@@ -83,9 +87,9 @@ async def test_d33_cancel_leaves_out_the_rest(scene: Scene, shop: Shop) -> None:
     run = await scene.fire()
     await scene.serve(shop)
     await scene.pass_time(seconds=4)
-    await scene.do(controls.cancel, run)
+    await scene.do(run_controls.cancel, run)
     with pytest.raises(NothingToDo, match="is cancelled"):
-        await scene.do(controls.pause, run)
+        await scene.do(run_controls.pause, run)
     assert (await scene.run(run)).state == "running"
     answered.set()
     await scene.pass_time(minutes=1)
@@ -94,7 +98,7 @@ async def test_d33_cancel_leaves_out_the_rest(scene: Scene, shop: Shop) -> None:
     assert await scene.counts(run) == {"sent": 2, "skipped": 8}
     assert set((await scene.errors(run)).values()) == {"cancelled"}
     with pytest.raises(NotNow, match="has ended"):
-        await scene.do(controls.resume, run)
+        await scene.do(run_controls.resume, run)
 
 
 async def test_cancel_without_a_worker_ends_at_once(scene: Scene, shop: Shop) -> None:
@@ -102,7 +106,7 @@ async def test_cancel_without_a_worker_ends_at_once(scene: Scene, shop: Shop) ->
     await scene.groups(shop, 3)
     await scene.reminder()
     run = await scene.fire()
-    await scene.do(controls.cancel, run)
+    await scene.do(run_controls.cancel, run)
     assert (await scene.run(run)).status == "cancelled"
 
 
@@ -112,7 +116,7 @@ async def test_everything_paused_also_what_fires_meanwhile(scene: Scene, shop: S
     await scene.reminder(schedule={"every": "hour"})
     await scene.reminder(name="another")
     run = await scene.fire("another")
-    await scene.do(controls.pause_all)
+    await scene.do(run_controls.pause_all)
     await scene.serve(shop)
     await scene.pass_time(minutes=70)
     assert shop.platform.delivered == []
@@ -120,8 +124,8 @@ async def test_everything_paused_also_what_fires_meanwhile(scene: Scene, shop: S
     with pytest.raises(NotNow, match="resume --all"):
         await scene.fire("another")
     with pytest.raises(NotNow, match="resume --all"):
-        await scene.do(controls.resume, run)
-    await scene.do(controls.resume_all)
+        await scene.do(run_controls.resume, run)
+    await scene.do(run_controls.resume_all)
     await scene.pass_time(minutes=10)
     assert shop.platform.by_group() == {1: 2, 2: 2, 3: 2}
 
@@ -134,14 +138,14 @@ async def test_a_restore_pauses_what_was_open_and_what_is_due(scene: Scene, shop
     open_ = await scene.fire("another")
     await scene.pass_time(minutes=70)
     async with scene.database.transaction() as connection:  # what a restore does at its end
-        await run_moves.pause_open(connection, by="restore")
+        await run_states.pause_open(connection, by="restore")
         await reminders.doubt_due(connection)
     await scene.serve(shop)
     await scene.pass_time(minutes=10)
     assert (await scene.run(open_)).paused_by == "restore"
     assert [row["paused_by"] for row in await scene.rows("SELECT paused_by FROM runs")] == ["restore", "restore"]
     assert shop.platform.delivered == []
-    await scene.do(controls.resume_all)
+    await scene.do(run_controls.resume_all)
     await scene.pass_time(minutes=10)
     assert len(shop.platform.delivered) == 6
 
@@ -177,9 +181,9 @@ async def test_two_accounts_go_side_by_side(scene: Scene, shop: Shop) -> None:
     assert len(other.platform.delivered) >= 12
 
 
-@pytest.mark.parametrize(("on", "expected"), [(Platform.TELEGRAM, 3), (Platform.WHATSAPP, 1)])
+@pytest.mark.parametrize(("on", "expected"), [(TELEGRAM, 3), (WHATSAPP, 1)])
 async def test_as_many_groups_in_flight_as_the_platform_bears(scene: Scene, on: Platform, expected: int) -> None:
-    """Three groups at once, and one on WhatsApp, whose client sends in turn."""
+    """Three groups at once, and one on WhatsApp, whose client sends one message at a time."""
     shop = await scene.shop(Recognising(scene.clock), on=on)
     await scene.groups(shop, 6)
     await scene.reminder()
@@ -194,7 +198,7 @@ async def test_as_many_groups_in_flight_as_the_platform_bears(scene: Scene, on: 
     assert len(shop.platform.delivered) == 6
 
 
-async def fire_ten(scene: Scene, shop: Shop, deliveries: Deliveries) -> None:
+async def fire_ten(scene: Scene, shop: Shop, deliveries: RunScheduler) -> None:
     """A reminder to ten groups of the account, fired and served."""
     await scene.groups(shop, 10)
     await scene.reminder(name=shop.account.name, account=shop.account.name)
@@ -205,7 +209,7 @@ async def fire_ten(scene: Scene, shop: Shop, deliveries: Deliveries) -> None:
 async def test_accounts_beyond_the_setting_wait_their_turn(scene: Scene, shop: Shop) -> None:
     """``BOT_FIRE_CONCURRENCY``: a worker sends for so many accounts at once; the next begins when one is done."""
     other = await scene.shop(Recognising(scene.clock), name="other")
-    deliveries = Deliveries(scene.database, scene.clock, Habits(dice=lambda: 0.5, accounts_at_once=1))
+    deliveries = RunScheduler(scene.database, scene.clock, RunPolicy(dice=lambda: 0.5, accounts_at_once=1))
     for one in (shop, other):
         await fire_ten(scene, one, deliveries)
     await scene.pass_time(seconds=8)
@@ -217,7 +221,7 @@ async def test_accounts_beyond_the_setting_wait_their_turn(scene: Scene, shop: S
 async def test_an_account_that_may_not_send_for_hours_gives_its_turn_to_another(scene: Scene, shop: Shop) -> None:
     """Else a few accounts whose platform asked them to wait would keep a worker's others silent all day."""
     other = await scene.shop(Recognising(scene.clock), name="other")
-    deliveries = Deliveries(scene.database, scene.clock, Habits(dice=lambda: 0.5, accounts_at_once=1))
+    deliveries = RunScheduler(scene.database, scene.clock, RunPolicy(dice=lambda: 0.5, accounts_at_once=1))
     shop.platform.troubles = [None, Trouble(AskedToWait(timedelta(hours=2)))]
     for one in (shop, other):
         await fire_ten(scene, one, deliveries)
@@ -231,7 +235,7 @@ async def test_an_account_that_may_not_send_for_hours_gives_its_turn_to_another(
 async def test_a_long_upload_keeps_its_turn(scene: Scene, shop: Shop) -> None:
     """What takes its time is no idling: the file goes up once, however many others wait."""
     other = await scene.shop(Recognising(scene.clock), name="other")
-    deliveries = Deliveries(scene.database, scene.clock, Habits(dice=lambda: 0.5, accounts_at_once=1))
+    deliveries = RunScheduler(scene.database, scene.clock, RunPolicy(dice=lambda: 0.5, accounts_at_once=1))
     uploaded = asyncio.Event()
     shop.platform.upload_waits = uploaded.wait
     await scene.groups(shop, 2)

@@ -1,4 +1,4 @@
-"""What a worker's death leaves behind, and what becomes of sends nobody knows the outcome of (law 6)."""
+"""What a worker's death leaves behind, and what becomes of sends nobody knows the outcome of (claim-before-send)."""
 
 from __future__ import annotations
 
@@ -6,15 +6,16 @@ from datetime import timedelta
 from itertools import pairwise
 
 import pytest
+from prometheus_client import REGISTRY
 
 from tests.reminders.conftest import Scene, Shop
 from tests.reminders.groups_platform import Killed, Recognising, Trouble
-from tidegate.errors import NothingToDo, OutcomeUnknown
-from tidegate.port import ChannelId
-from tidegate.port.media import Arrived
-from tidegate.reminders import controls
-from tidegate.reminders.controls import Resolution
-from tidegate.words import RunId
+from tidegate.core.errors import NothingToDo, OutcomeUnknown
+from tidegate.core.ids import ChannelId, RunId
+from tidegate.platforms.interface.uploads import Arrived
+from tidegate.reminders.queries import run_targets
+from tidegate.reminders.runs import run_controls
+from tidegate.reminders.runs.run_controls import Resolution
 
 TWO = [{"text": "first"}, {"text": "second"}]
 DIES_AFTER = Trouble(Killed(), after=True)
@@ -81,6 +82,94 @@ async def test_d22_a_late_receipt_settles_it(scene: Scene, forgetful: Shop) -> N
     assert len(forgetful.platform.delivered) == 3
 
 
+@pytest.mark.parametrize("problem", [None, OutcomeUnknown("The answer was lost."), Killed()], ids=repr)
+async def test_a_receipt_that_comes_before_the_answer_counts(
+    scene: Scene, forgetful: Shop, problem: BaseException | None
+) -> None:
+    """Whatever becomes of the answer, the message has arrived: it is sent, once, and what follows it goes out too."""
+
+    async def receipt_first() -> None:
+        forgetful.platform.arrivals.put_nowait(Arrived(ChannelId(1), "3EB1", scene.clock.now()))
+        await scene.clock.sleep(timedelta(seconds=5))
+
+    await scene.groups(forgetful, 1)
+    await scene.reminder(parts=TWO)
+    forgetful.platform.troubles = [Trouble(problem, after=True, late=receipt_first)]
+    run = await scene.fire()
+    await scene.serve(forgetful)
+    await scene.pass_time(minutes=1)
+    if isinstance(problem, Killed):
+        await scene.leave(forgetful)
+        await scene.serve(forgetful)
+        await scene.pass_time(minutes=10)
+    assert await scene.parts(run, 1) == ["sent", "sent"]
+    assert (await scene.run(run)).status == "success"
+    assert forgetful.platform.texts(1) == ["first", "second"]
+    [first, _] = await scene.rows("SELECT message, latency FROM run_parts ORDER BY number")
+    assert (first["message"], first["latency"] is not None) == ("3EB1", problem is None)
+
+
+async def test_a_receipt_of_a_try_that_is_to_be_repeated_counts(scene: Scene, forgetful: Shop) -> None:
+    """The operator wants what is unknown sent again. The receipt comes while that waits: nobody gets it twice."""
+    await scene.groups(forgetful, 1)
+    await scene.reminder(when_unknown="resend")
+    forgetful.platform.troubles = [SILENT]
+    run = await scene.fire()
+    await scene.serve(forgetful)
+    while forgetful.platform.troubles:
+        await scene.pass_time(milliseconds=100)
+    assert await scene.parts(run, 1) == ["pending"]
+    forgetful.platform.arrivals.put_nowait(Arrived(ChannelId(1), "3EB1", scene.clock.now()))
+    await scene.pass_time(minutes=5)
+    assert (await scene.run(run)).status == "success"
+    assert len(forgetful.platform.delivered) == 1
+    assert [row["maybe_twice"] for row in await scene.rows("SELECT maybe_twice FROM run_parts")] == [""]
+
+
+async def test_a_receipt_of_an_earlier_message_of_the_run_is_not_foreign(scene: Scene, forgetful: Shop) -> None:
+    """It comes while the next one is on its way: it is ours, and changes nothing."""
+    before = _foreign()
+
+    async def receipt_of_the_first() -> None:
+        forgetful.platform.arrivals.put_nowait(Arrived(ChannelId(1), "3EB1", scene.clock.now()))
+        await scene.clock.sleep(timedelta(seconds=5))
+
+    await scene.groups(forgetful, 1)
+    await scene.reminder(parts=TWO)
+    forgetful.platform.troubles = [None, Trouble(wait=receipt_of_the_first)]
+    run = await scene.fire()
+    await scene.serve(forgetful)
+    await scene.pass_time(minutes=1)
+    assert (await scene.run(run)).status == "success"
+    assert _foreign() == before
+
+
+async def test_a_receipt_of_another_message_settles_nothing(scene: Scene, forgetful: Shop) -> None:
+    """The message was lost. Receipts in its group speak of another run's message, of one typed on the phone, and of one
+    in another group: it stays unknown, they are counted, and nobody is told of a success."""
+    await scene.groups(forgetful, 1)
+    await scene.reminder(name="Earlier")
+    await scene.serve(forgetful)
+    earlier = await scene.fire("Earlier")
+    await scene.pass_time(minutes=1)
+    assert (await scene.run(earlier)).status == "success"
+    await scene.reminder()
+    forgetful.platform.troubles = [Trouble(OutcomeUnknown("no answer"))]
+    run = await scene.fire()
+    await scene.pass_time(minutes=5)
+    before = _foreign()
+    for channel, name in ((1, "3EB1"), (1, "AC99FROM-THE-PHONE"), (2, "3EB9")):
+        forgetful.platform.arrivals.put_nowait(Arrived(ChannelId(channel), name, scene.clock.now()))
+    await scene.pass_time(seconds=1)
+    assert await scene.counts(run) == {"unknown": 1}
+    assert (await scene.run(run)).state == "needs_attention"
+    assert _foreign() - before == 2
+
+
+def _foreign() -> float:
+    return REGISTRY.get_sample_value("tidegate_foreign_receipts_total", {"platform": "whatsapp"}) or 0
+
+
 async def test_d23_what_is_held_holds_its_own_group_only(scene: Scene, forgetful: Shop) -> None:
     """D-23: needs attention; the later part of that target waits, all other targets go on."""
     await scene.groups(forgetful, 3)
@@ -113,12 +202,12 @@ async def test_a_person_settles_it(
     run = await scene.fire()
     await scene.serve(forgetful)
     await scene.pass_time(minutes=5)
-    await scene.do(controls.resolve, run, resolution, groups=["Group 1"])
+    await scene.do(run_controls.resolve, run, resolution, groups=["Group 1"])
     await scene.pass_time(minutes=5)
     assert (await scene.run(run)).status == status
     assert forgetful.platform.texts(1) == texts
     with pytest.raises(Exception, match="ended"):
-        await scene.do(controls.resolve, run, resolution)
+        await scene.do(run_controls.resolve, run, resolution)
 
 
 async def test_nothing_is_resolved_twice(scene: Scene, forgetful: Shop) -> None:
@@ -127,7 +216,7 @@ async def test_nothing_is_resolved_twice(scene: Scene, forgetful: Shop) -> None:
     await scene.reminder()
     run = await scene.fire()
     with pytest.raises(NothingToDo, match="unknown"):
-        await scene.do(controls.resolve, run, Resolution.SENT)
+        await scene.do(run_controls.resolve, run, Resolution.SENT)
 
 
 @pytest.mark.parametrize(("policy", "deliveries"), [("assume_sent", 1), ("resend", 2)])
@@ -156,10 +245,10 @@ async def test_a_doubt_that_grows_old_in_the_queue_is_not_resent(scene: Scene) -
     """D-24: taken up in time but paused for longer than the platform recognises it: unknown, not doubled."""
     shop = await scene.shop(Recognising(scene.clock, recognises_for=timedelta(minutes=2)))
     run = await killed_at(scene, shop, 1, DIES_AFTER)
-    await scene.do(controls.pause, run)
+    await scene.do(run_controls.pause, run)
     await scene.serve(shop)
     await scene.pass_time(minutes=5)
-    await scene.do(controls.resume, run)
+    await scene.do(run_controls.resume, run)
     await scene.pass_time(minutes=5)
     assert await scene.counts(run) == {"sent": 2, "unknown": 1}
     assert shop.platform.by_group() == {1: 1, 2: 1, 3: 1}
@@ -201,3 +290,29 @@ async def test_a_send_without_an_answer_is_repeated_under_its_key(scene: Scene, 
     await scene.pass_time(minutes=5)
     assert (await scene.run(run)).status == "success"
     assert shop.platform.by_group() == {1: 1, 2: 1}
+
+
+@pytest.mark.parametrize("how", ["policy", "policy after a kill", "person"])
+async def test_a_double_that_was_risked_is_kept(scene: Scene, forgetful: Shop, how: str) -> None:
+    """Which group may have the message twice, and why: in the run for as long as it is kept, and in the feed."""
+    if how == "policy after a kill":
+        run = await killed_at(scene, forgetful, 2, DIES_AFTER, when_unknown="resend")
+    else:
+        await scene.groups(forgetful, 3)
+        await scene.reminder(when_unknown="resend" if how == "policy" else "hold")
+        forgetful.platform.troubles = [None, SILENT]
+        run = await scene.fire()
+    await scene.serve(forgetful)
+    await scene.pass_time(minutes=5)
+    if how == "person":
+        await scene.do(run_controls.resolve, run, Resolution.RESEND)
+        await scene.pass_time(minutes=5)
+    assert (await scene.run(run)).status == "success"
+    assert forgetful.platform.by_group() == {1: 1, 2: 2, 3: 1}
+    async with scene.database.connection() as connection:
+        shown = {one.title: one.maybe_twice for one in await run_targets.of_run(connection, run)}
+    why = "Its worker ended while" if how == "policy after a kill" else "The connection broke after"
+    assert {title for title, twice in shown.items() if twice} == {"Group 2"}
+    assert shown["Group 2"].startswith(why)
+    [event] = await scene.events("run.resent")
+    assert (event["run"], event["target"], event["why"]) == (run, "Group 2", shown["Group 2"])

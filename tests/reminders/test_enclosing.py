@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from dataclasses import replace
 
 import pytest
 
 from tests.platforms.drawer import Drawer
 from tests.reminders.conftest import Scene, Shop
+from tidegate.channels.queries import guilds
+from tidegate.core.account import Account, AccountState, Standing
+from tidegate.core.ids import AccountId
 from tidegate.loopback.discord import DiscordServer, World
-from tidegate.loopback.discord.places import Guild
+from tidegate.loopback.discord.world.places import Guild
 from tidegate.loopback.faults import Fault, FaultKind
-from tidegate.platforms.discord import discord_opener
-from tidegate.platforms.discord.opening import SIGN_IN
-from tidegate.port import Guilds
-from tidegate.store import guilds
-from tidegate.words import Account, AccountId, AccountState, Platform, Standing
+from tidegate.platforms.discord import DISCORD
+from tidegate.platforms.discord.connector import SIGN_IN, discord_opener
+from tidegate.platforms.interface import Guilds
+from tidegate.reminders.runs import run_controls
 
 SEND = "POST /channels/{channel.id}/messages"
 POSTER = b"a picture of low tide" * 1_000
@@ -32,7 +35,7 @@ async def discord(scene: Scene) -> AsyncIterator[DiscordServer]:
         world.add_channel(guild, name)
     server = DiscordServer(world, scene.clock)
     await server.start()
-    scene.clock.busy_when(lambda: server.busy or any(one.lane and one.lane.calls_in_flight for one in scene.shops))
+    scene.clock.busy_when(lambda: server.busy or any(one.lane and one.lane.gate.in_flight for one in scene.shops))
     yield server
     for shop in scene.shops:
         if shop.task is not None:
@@ -50,7 +53,7 @@ async def bot(scene: Scene, discord: DiscordServer) -> Shop:
     account = Account(
         AccountId(1),
         "shop",
-        Platform.DISCORD,
+        DISCORD,
         Standing.NORMAL,
         AccountState.ACTIVE,
         state_until=None,
@@ -62,11 +65,11 @@ async def bot(scene: Scene, discord: DiscordServer) -> Shop:
 
     client = await discord_opener(scene.clock, live=False, find_loopback=find)(account, drawer, lambda _: None)
     assert isinstance(client, Guilds)
-    shop = await scene.shop(client, on=Platform.DISCORD)  # type: ignore[arg-type]
+    shop = await scene.shop(client, on=DISCORD)  # type: ignore[arg-type]
     for guild in client.known_guilds():
         heads = await client.guild_channels(guild)
         async with scene.database.transaction() as connection:
-            await guilds.see(connection, shop.account.id, heads)
+            await guilds.see(connection, shop.account.platform, shop.account.id, heads)
     return shop
 
 
@@ -128,3 +131,24 @@ async def test_a_large_file_goes_where_the_server_is_boosted(
     assert await scene.counts(run) == {"sent": 1, "failed": 3}
     assert [one.bytes for one in discord.world.record.uploads] == [len(film)]
     assert discord.world.record.by_method()[SEND] == 1
+
+
+async def test_a_file_that_is_refused_pauses_the_run_before_every_group_fails(
+    scene: Scene, discord: DiscordServer, bot: Shop
+) -> None:
+    """The first refusal says it for all: one cause, the run is paused, and no group has failed. Refused again after
+    somebody resumed it, it is that group's own limit, and the others get the file."""
+    scene.policy = replace(scene.policy, groups_at_once=1)
+    await scene.reminder({"poster.jpg": POSTER}, parts=[{"media": "poster.jpg"}])
+    north = next(one.id for one in discord.world.channels.values() if one.name == "north")
+    discord.world.faults.add(Fault(FaultKind.ERROR, SEND, code="413", count=2, channel=north))
+    run = await scene.fire()
+    await scene.serve(bot)
+    await scene.pass_time(minutes=1)
+    paused = await scene.run(run)
+    assert (paused.state, paused.paused_by) == ("paused", "upload")
+    assert "larger than Discord takes" in paused.cause
+    assert await scene.counts(run) == {"pending": 3}
+    await scene.do(run_controls.resume, run)
+    await scene.pass_time(minutes=1)
+    assert await scene.counts(run) == {"sent": 2, "failed": 1}

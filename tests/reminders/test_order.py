@@ -9,9 +9,9 @@ import pytest
 
 from tests.reminders.conftest import Scene
 from tests.reminders.groups_platform import Recognising, Trouble
-from tidegate.errors import AskedToWait, OutcomeUnknown
-from tidegate.reminders.deliver import Habits
-from tidegate.words import Scope, ScopeKind
+from tidegate.core.errors import AskedToWait, OutcomeUnknown
+from tidegate.core.platform_call import Scope, ScopeKind
+from tidegate.reminders.runs.run_worker import RunPolicy
 
 
 async def test_a_try_in_doubt_is_repeated_while_the_platform_recognises_it(scene: Scene) -> None:
@@ -45,7 +45,7 @@ async def test_what_waited_comes_before_those_who_were_not_tried(scene: Scene) -
 @pytest.mark.parametrize(("thrown", "apart"), [(0.0, 200), (0.5, 350), (1.0, 500)])
 async def test_the_parts_of_a_group_keep_a_little_distance(scene: Scene, thrown: float, apart: int) -> None:
     """The seed's 200 to 500 ms between two messages of a group, by the throw of the dice, where the pace allows it."""
-    scene.habits = Habits(dice=lambda: thrown)
+    scene.policy = RunPolicy(dice=lambda: thrown)
     shop = await scene.shop(Recognising(scene.clock), rate=6_000)
     await scene.groups(shop, 1)
     await scene.reminder(parts=[{"text": "first"}, {"text": "second"}, {"text": "third"}])

@@ -2,36 +2,45 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict, replace
 from datetime import timedelta
 
 import pytest
 
 from tests.reminders.conftest import MORNING, Scene, Shop
 from tests.reminders.groups_platform import Recognising, Trouble
-from tidegate.errors import BadInput, OutcomeUnknown
-from tidegate.platforms.whatsapp.numbers import number_of
-from tidegate.port import Channel, ChannelId
-from tidegate.reminders import controls
-from tidegate.reminders.estimating import Foreseen, foresee
-from tidegate.reminders.plan import Plan, make_plan
-from tidegate.rules.pacing import Allowance
-from tidegate.store import channels, reminders, target_lists
-from tidegate.words import Platform
+from tests.reminders.parse_count import counted_parses
+from tidegate.channels.queries import channels
+from tidegate.core.errors import BadInput, OutcomeUnknown
+from tidegate.core.ids import ChannelId
+from tidegate.core.platform import Platform
+from tidegate.lanes.rules.send_pace import Allowance
+from tidegate.platforms.discord import DISCORD
+from tidegate.platforms.interface import Channel
+from tidegate.platforms.telegram import TELEGRAM
+from tidegate.platforms.whatsapp import WHATSAPP
+from tidegate.platforms.whatsapp.group_ids import number_of
+from tidegate.reminders import saved_reminder
+from tidegate.reminders.documents import estimate_shown
+from tidegate.reminders.estimate import ReminderEstimate, estimate_plan
+from tidegate.reminders.queries import reminders, target_lists
+from tidegate.reminders.runs import run_controls
+from tidegate.reminders.runs.run_plan import MOST_MESSAGES, RunPlan, make_plan
 
 BESIDES = ("BEGIN", "COMMIT", "NOTIFY", "WITH RECURSIVE typeinfo_tree", "INSERT INTO calls", "SELECT pg_current")
 TWO = [{"text": "first"}, {"text": "second"}]
 
 
-async def planned(scene: Scene, name: str = "Friday stock") -> Plan:
+async def planned(scene: Scene, name: str = "Friday stock") -> RunPlan:
     async with scene.database.connection() as connection:
         kept = await reminders.find(connection, name)
         return await make_plan(connection, kept, at=kept.now)
 
 
-async def foreseen(scene: Scene, rate: int, name: str = "Friday stock") -> Foreseen:
+async def foreseen(scene: Scene, rate: int, name: str = "Friday stock") -> ReminderEstimate:
     plan = await planned(scene, name)
     async with scene.database.connection() as connection:
-        return await foresee(connection, plan, Allowance(ceiling=rate))
+        return await estimate_plan(connection, plan, Allowance(ceiling=rate))
 
 
 async def test_d40_a_group_it_may_not_post_in_is_flagged_before_any_send(scene: Scene, shop: Shop) -> None:
@@ -52,12 +61,12 @@ async def test_d43_the_estimate_warns_before_it_is_scheduled(scene: Scene, shop:
     await scene.groups(shop, 1000)
     await scene.reminder(parts=TWO, delivery_window_start_hour=9, delivery_window_end_hour=10)
     told = await foreseen(scene, 20)
-    shown = told.as_json()
+    shown = asdict(estimate_shown(told))
     assert (shown["targets"], shown["sends"], shown["fits"], shown["short_by"]) == (1000, 2000, False, 810)
     assert shown["windows"][0]["sends"] == 1190
     assert any("1190 of 2000" in warning and "2 accounts" in warning for warning in told.warnings)
     await scene.fire()
-    assert (await foreseen(scene, 20)).as_json()["queued"] == 2000
+    assert (await foreseen(scene, 20)).queued == 2000
 
 
 async def test_an_estimate_goes_on_into_further_windows(scene: Scene, shop: Shop) -> None:
@@ -65,9 +74,19 @@ async def test_an_estimate_goes_on_into_further_windows(scene: Scene, shop: Shop
     await scene.groups(shop, 1000)
     hours = {"delivery_window_start_hour": 9, "delivery_window_end_hour": 10}
     await scene.reminder(parts=TWO, when_window_closes="resume_next", **hours)
-    shown = (await foreseen(scene, 20)).as_json()
+    shown = asdict(estimate_shown(await foreseen(scene, 20)))
     assert (shown["fits"], [one["sends"] for one in shown["windows"]]) == (True, [1190, 810])
     assert shown["finishes_at"].startswith("2026-03-03T09:")
+
+
+async def test_a_run_has_only_so_many_messages(scene: Scene, shop: Shop) -> None:
+    """What nobody could mean, and no memory could hold, is refused before it is worked out."""
+    await scene.groups(shop, 101)
+    await scene.reminder(parts=[{"text": "x"}] * (MOST_MESSAGES // 100))
+    with pytest.raises(BadInput, match=r"would be 101,000 messages, to 101 groups; a run has 100,000 at most"):
+        await planned(scene)
+    with pytest.raises(BadInput, match="a run has 100,000 at most"):
+        await scene.fire()
 
 
 async def test_d44_a_placeholder_nothing_fills_refuses_the_run(scene: Scene, shop: Shop) -> None:
@@ -90,10 +109,10 @@ async def test_d44_a_placeholder_nothing_fills_refuses_the_run(scene: Scene, sho
 @pytest.mark.parametrize(
     ("platform", "parts", "told"),
     [
-        (Platform.TELEGRAM, [{"media": "a.jpg", "caption": "x" * 1_025}], "1025 characters, and Telegram takes 1024"),
-        (Platform.DISCORD, [{"text": "x" * 2_001}], "2001 characters, and Discord takes 2000"),
+        (TELEGRAM, [{"media": "a.jpg", "caption": "x" * 1_025}], "1025 characters, and Telegram takes 1024"),
+        (DISCORD, [{"text": "x" * 2_001}], "2001 characters, and Discord takes 2000"),
         (
-            Platform.DISCORD,
+            DISCORD,
             [{"text": "hello"}, {"media": "a.jpg"}],
             'Message 2 .* 10.1 MiB, and "Group 1", the most generous of its 3 groups, takes 10 MiB',
         ),
@@ -115,7 +134,7 @@ async def test_what_the_platform_takes_in_no_group_refuses_the_run(
 
 async def test_a_text_too_long_with_one_groups_name_fails_that_group(scene: Scene) -> None:
     """The others get theirs."""
-    shop = await scene.shop(Recognising(scene.clock), on=Platform.DISCORD)
+    shop = await scene.shop(Recognising(scene.clock), on=DISCORD)
     await scene.groups(shop, 10)
     await scene.reminder(parts=[{"text": "x" * 1_993 + "{group}"}])  # "Group 10" is one letter too many
     run = await scene.fire()
@@ -127,7 +146,7 @@ async def test_a_text_too_long_with_one_groups_name_fails_that_group(scene: Scen
 
 async def test_a_file_goes_to_the_groups_that_take_it(scene: Scene) -> None:
     """Boosted servers take more: the others' groups fail with their limit, and a file too large for all is refused."""
-    shop = await scene.shop(Recognising(scene.clock), on=Platform.DISCORD)
+    shop = await scene.shop(Recognising(scene.clock), on=DISCORD)
     await scene.groups(shop, 3)
     await scene.rows("UPDATE channels SET largest_file = number * (10 << 20) WHERE number > 1")
     await scene.reminder({"a.jpg": bytes(25 << 20)}, parts=[{"media": "a.jpg"}])
@@ -284,7 +303,7 @@ async def test_a_whatsapp_group_is_named_by_its_address(scene: Scene, forgetful:
     """Of the new kind or the old: both are what WhatsApp's own tools show."""
     async with scene.database.transaction() as connection:
         seen = [Channel(number_of(named), "Shops", may_post=True), Channel(ChannelId(7), "Shops", may_post=True)]
-        await channels.see(connection, Platform.WHATSAPP, forgetful.account.id, seen)
+        await channels.see(connection, WHATSAPP, forgetful.account.id, seen)
     await scene.reminder(targets=[named])
     await scene.serve(forgetful)
     await scene.fire()
@@ -300,13 +319,42 @@ async def test_a_doubt_is_settled_for_a_group_by_its_address(scene: Scene, forge
     """What a reminder's targets are named by is what every command takes for one."""
     async with scene.database.transaction() as connection:
         seen = [Channel(number_of(named), "Shops", may_post=True), Channel(ChannelId(7), "Others", may_post=True)]
-        await channels.see(connection, Platform.WHATSAPP, forgetful.account.id, seen)
+        await channels.see(connection, WHATSAPP, forgetful.account.id, seen)
     await scene.reminder()
     forgetful.platform.troubles = [Trouble(OutcomeUnknown("No answer."), after=True)] * 2
     await scene.serve(forgetful)
     run = await scene.fire()
     await scene.pass_time(minutes=1)
-    assert await scene.do(controls.resolve, run, controls.Resolution.SENT, groups=[named]) == 1
+    assert await scene.do(run_controls.resolve, run, run_controls.Resolution.SENT, groups=[named]) == 1
     assert await scene.counts(run) == {"sent": 1, "unknown": 1}
     async with scene.database.connection() as connection:
         assert (await channels.find(connection, named)).title == "Shops"
+
+
+async def test_a_firing_parses_its_document_once(scene: Scene, shop: Shop) -> None:
+    """The instant of the next firing and the plan of this one come from the same parsed value."""
+    await scene.groups(shop, 1)
+    await scene.reminder(schedule={"every": "hour"})
+    with counted_parses() as parses:
+        await scene.serve(shop)
+        await scene.pass_time(hours=1, minutes=1)
+    assert (len(shop.platform.by_group()), parses.since_last()) == (1, 1)
+
+
+async def test_a_document_is_parsed_when_it_comes_in_and_when_it_is_fired(scene: Scene, shop: Shop) -> None:
+    """Storing, changing and estimating use the value that came in; sending uses what the run has frozen."""
+    await scene.groups(shop, 1)
+    with counted_parses() as parses:
+        await scene.reminder()
+        assert parses.since_last() == 1
+        async with scene.database.transaction() as connection:
+            kept = await reminders.find(connection, "Friday stock")
+            changed = await saved_reminder.change(connection, kept, replace(kept.reminder, name="Monday stock"), {})
+            assert parses.since_last() == 1
+            await make_plan(connection, changed, at=changed.now)
+        assert (changed.name, parses.since_last()) == ("Monday stock", 0)
+        await scene.fire("Monday stock")
+        assert parses.since_last() == 1
+        await scene.serve(shop)
+        await scene.pass_time(minutes=1)
+        assert (len(shop.platform.by_group()), parses.since_last()) == (1, 0)

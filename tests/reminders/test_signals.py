@@ -8,8 +8,8 @@ import pytest
 
 from tests.reminders.conftest import Scene, Shop
 from tests.reminders.groups_platform import Recognising, Trouble
-from tidegate.errors import AskedToWait, Banned, ChannelGone, NotSent, Refused, SignedOut
-from tidegate.words import Scope, ScopeKind
+from tidegate.core.errors import AskedToWait, Banned, ChannelGone, NotSent, Refused, SignedOut
+from tidegate.core.platform_call import Scope, ScopeKind
 
 TWO = [{"text": "first"}, {"text": "second"}]
 

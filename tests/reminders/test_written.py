@@ -10,21 +10,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidegate.errors import BadInput
-from tidegate.port.media import MediaKind
+from tidegate.core.errors import BadInput
+from tidegate.lanes.rules.send_window import SendWindow
+from tidegate.platforms.interface.uploads import MediaKind
 from tidegate.reminders.reminder import (
-    Begun,
-    Policies,
+    BegunTarget,
     Reminder,
     ReminderPart,
+    ReminderPolicies,
     Targets,
     WhenClosed,
     WhenOverlapping,
 )
-from tidegate.reminders.written import as_toml, as_written, kind_of, read_reminder
-from tidegate.rules.delivering import WhenUnknown
-from tidegate.rules.scheduling import Cron, Once
-from tidegate.rules.window import Window
+from tidegate.reminders.reminder_parser import as_toml, as_written, kind_of, read_reminder
+from tidegate.reminders.rules.schedule import Cron, Once
+from tidegate.reminders.rules.send_states import WhenUnknown
 
 FRIDAY = """
 name = "Friday stock"
@@ -51,12 +51,12 @@ def test_the_contracts_own_example_is_read():
     """What the docs show works as it stands."""
     reminder = read_reminder(FRIDAY)
     assert reminder.schedule == Cron("0 9 * * FRI")
-    assert reminder.window == Window(6, 18, ZoneInfo("Asia/Kuala_Lumpur"))
+    assert reminder.window == SendWindow(6, 18, ZoneInfo("Asia/Kuala_Lumpur"))
     assert reminder.parts == [
         ReminderPart("Good morning {group}"),
         ReminderPart("New prices", "poster.jpg", MediaKind.PICTURE),
     ]
-    assert reminder.policies == Policies()
+    assert reminder.policies == ReminderPolicies()
 
 
 def test_little_is_needed():
@@ -188,11 +188,11 @@ targets = st.one_of(
     st.just(Targets(everyone=True)),
 )
 policies = st.builds(
-    Policies,
+    ReminderPolicies,
     st.sampled_from(WhenClosed),
     st.sampled_from(WhenClosed),
     st.sampled_from(WhenUnknown),
-    st.sampled_from(Begun),
+    st.sampled_from(BegunTarget),
     st.sampled_from(WhenOverlapping),
 )
 names = st.text(st.characters(exclude_categories=["Cs", "Cc", "Z"], exclude_characters="{}"), min_size=1, max_size=40)
@@ -202,7 +202,7 @@ reminders = st.builds(
     plain,
     targets,
     st.lists(parts, min_size=1, max_size=3),
-    st.builds(Window, st.integers(0, 11), st.integers(12, 24), st.just(ZoneInfo("America/New_York"))),
+    st.builds(SendWindow, st.integers(0, 11), st.integers(12, 24), st.just(ZoneInfo("America/New_York"))),
     schedules,
     policies,
 )

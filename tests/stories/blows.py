@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tidegate.loopback.world import World
+from tidegate.loopback.counting_world import World
 
 MOST_SENDS = 30
 """After so many sends it strikes, though the call that it waits for did not come."""
@@ -55,7 +55,7 @@ class Blows:
             sent = sum(now[send] for send in self.sends)
             return now[method] > after or sent > self.most_sends or await self.is_paused()
 
-        await self.world.until("the run goes on", at_work, within=60)
+        await self.world.until("the run goes on", at_work, within=300)
         await asyncio.sleep(self.dice.choice([0, self.dice.uniform(0, 0.02), self.dice.uniform(0, 0.5)]))
         [owner] = await self.world.spread() or [None]
         if owner is None:

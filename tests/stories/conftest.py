@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from tests.servers import OwnServer
-from tidegate.loopback.world import World, make_world
-from tidegate.store.database import Address, Database
-from tidegate.store.programs import wheel_programs
-from tidegate.store.upgrade import upgrade
+from tidegate.database.embedded.pg_programs import wheel_programs
+from tidegate.database.migrations.upgrade import upgrade
+from tidegate.database.pool import Address, Database
+from tidegate.loopback.counting_world import World, make_world
 
 
 @pytest.fixture

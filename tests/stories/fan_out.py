@@ -11,16 +11,17 @@ from itertools import pairwise
 from typing import Any
 
 from tests.cli.program import tidegate
-from tests.stories.test_a_crash_never_breaks_the_pace import most_in_any
+from tests.stories.send_times import most_in_any
+from tidegate.core.ids import RunId
+from tidegate.database.pool import Database
+from tidegate.lanes.rules.send_pace import Pace
+from tidegate.loopback.counting_world import World
 from tidegate.loopback.telegram import World as TelegramWorld
 from tidegate.loopback.whatsapp import World as WhatsAppWorld
-from tidegate.loopback.world import World
-from tidegate.reminders import controls, saving
-from tidegate.reminders.files import as_read
-from tidegate.reminders.written import checked
-from tidegate.rules.pacing import Pace
-from tidegate.store.database import Database
-from tidegate.words import RunId
+from tidegate.reminders import saved_reminder
+from tidegate.reminders.reminder_files import as_read
+from tidegate.reminders.reminder_parser import parse_reminder
+from tidegate.reminders.runs import run_controls
 
 TEXT, POSTER = "Good morning {group}", "poster.jpg"
 
@@ -29,12 +30,12 @@ async def fire(database: Database, account: str, picture: bytes, **written: str)
     """Save a reminder of a text and a picture to all groups of an account, open all day, and fire it."""
     parts = [{"text": TEXT}, {"media": POSTER, "caption": "New prices"}]
     hours = {"delivery_window_start_hour": 0, "delivery_window_end_hour": 24}
-    reminder = checked(
+    reminder = parse_reminder(
         {"name": f"stock of {account}", "account": account, "all": True, "parts": parts, **hours, **written}
     )
     async with database.transaction() as connection:
-        await saving.add(connection, reminder, {POSTER: as_read(POSTER, picture)})
-        return await controls.fire(connection, reminder.name)
+        kept = await saved_reminder.add(connection, reminder, {POSTER: as_read(POSTER, picture)})
+        return await run_controls.fire(connection, kept)
 
 
 async def is_at_rest(database: Database) -> bool:
@@ -115,7 +116,10 @@ def nothing_lost(told: dict[str, Any], groups: Iterable[Group]) -> Counter[str]:
 
 
 async def pace_held(database: Database, received: Sequence[float], pace: Pace) -> None:
-    """Law 7: by their instants no two claims are closer than the interval, and the receiver's own record agrees."""
+    """By their instants no two claims are closer than the interval, and the receiver's own record agrees.
+
+    Invariant: never-above-the-pace.
+    """
     rows = await database.pool.fetch("SELECT at FROM calls WHERE charged ORDER BY at")
     claims = [row["at"].timestamp() for row in rows]
     assert min(later - earlier for earlier, later in pairwise(claims)) >= pace.interval.total_seconds() - 1e-6

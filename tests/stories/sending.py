@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from uuid import uuid4
 
-from tidegate.app import House
-from tidegate.errors import NotSent
+from tidegate.app.composition import Runtime
+from tidegate.core.errors import NotSent
+from tidegate.core.ids import ChannelId
+from tidegate.database.pool import Connection
 from tidegate.lanes import Lane
-from tidegate.port import ChannelId, SendKey
-from tidegate.store.database import Connection
+from tidegate.platforms.interface import SendKey
 
 TABLE = "CREATE TABLE test_claims (key text PRIMARY KEY, at timestamptz NOT NULL)"
 
 
-async def keep_claiming_and_sending(house: House, lane: Lane) -> None:
+async def keep_claiming_and_sending(runtime: Runtime, lane: Lane) -> None:
     while True:
         key = uuid4().hex
 

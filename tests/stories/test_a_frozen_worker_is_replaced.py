@@ -1,4 +1,7 @@
-"""A worker that stops answering is replaced after the time-out, and does nothing more when it comes back (law 8)."""
+"""A worker that stops answering is replaced after the time-out, and does nothing more when it comes back.
+
+Invariant: one-owner-per-account.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +10,11 @@ from datetime import timedelta
 
 import pytest
 
-from tests.stories.freezing import STATES, task
-from tidegate.clock import SystemClock
-from tidegate.loopback.world import World
-from tidegate.words import Platform
+from tests.stories.freezing import LOCK, STATES, task
+from tidegate.core.clock import SystemClock
+from tidegate.loopback.counting_world import World
+from tidegate.platforms.discord import DISCORD
+from tidegate.platforms.telegram import TELEGRAM
 
 
 @pytest.mark.parametrize("state", STATES)
@@ -18,7 +22,7 @@ async def test_its_accounts_are_served_elsewhere_and_it_makes_no_further_call(wo
     """Frozen in whatever state: served elsewhere, no stale call after SIGCONT, no late write accepted."""
     await world.add_accounts(300)
     blocker = await world.database.direct("the test's lock")
-    await blocker.execute("BEGIN; UPDATE house SET made_at = made_at")
+    await blocker.execute(f"BEGIN; {LOCK}")
     world.start_worker("frozen", task(state))
     await world.until("the worker is in its state", lambda: _stands(world))
 
@@ -46,8 +50,8 @@ async def _stands(world: World) -> bool:
 
 async def test_a_silent_owner_keeps_its_telegram_sign_in_longer(world: World) -> None:
     """Two addresses on one key can end a sign-in: Telegram accounts wait for the second, longer time-out."""
-    await world.add_accounts(4, Platform.TELEGRAM)
-    await world.add_accounts(4, Platform.DISCORD)
+    await world.add_accounts(4, TELEGRAM)
+    await world.add_accounts(4, DISCORD)
     world.start_worker("frozen")
     await world.until_spread(8)
     await world.until_all_called(8)
@@ -61,7 +65,7 @@ async def test_a_silent_owner_keeps_its_telegram_sign_in_longer(world: World) ->
 
 async def test_a_dead_owner_loses_its_telegram_sign_in_at_once(world: World) -> None:
     """A killed process holds no connection any more, so nobody waits for it."""
-    await world.add_accounts(4, Platform.TELEGRAM)
+    await world.add_accounts(4, TELEGRAM)
     world.start_worker("killed")
     await world.until_spread(4)
     await world.until_all_called(4)
@@ -72,7 +76,7 @@ async def test_a_dead_owner_loses_its_telegram_sign_in_at_once(world: World) -> 
 
 async def test_the_longer_time_out_ends_too(world: World) -> None:
     """After it, a sign-in of a silent owner is taken over like any other."""
-    await world.add_accounts(2, Platform.TELEGRAM)
+    await world.add_accounts(2, TELEGRAM)
     silent = timedelta(seconds=12)
     world.start_worker("frozen", telegram_silent_takeover_for=silent)
     await world.until_spread(2)

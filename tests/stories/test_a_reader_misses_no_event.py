@@ -10,15 +10,17 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from tidegate.store import feed
-from tidegate.store.database import Address, Database
-from tidegate.store.feed import START, Cursor
+from tests.recorded_events import unknown_event
+from tests.waiting import PATIENCE
+from tidegate.database.pool import Address, Database
+from tidegate.events.queries import feed
+from tidegate.events.queries.feed import START, FeedCursor
 
 pytestmark = pytest.mark.story
 
 WRITERS = 20
 TRANSACTIONS_EACH = 15
-PATIENCE = 60
+QUIET_FOR = 3  # seconds without news, after which a reader looks whether all is over
 
 
 class ChangedItsMind(Exception):
@@ -45,7 +47,7 @@ class Writers:
             with suppress(ChangedItsMind):
                 async with self.database.transaction() as connection:
                     for subject in told:
-                        await feed.record(connection, "test.happened", subject)
+                        await feed.record(connection, subject, unknown_event())
                         await asyncio.sleep(random.choice((0, 0, 0.002, 0.02)))  # others commit meanwhile
                     if random.random() < 0.2:
                         self.rolled_back.update(told)
@@ -55,7 +57,7 @@ class Writers:
     async def _write_slowly(self, naive: NaiveReader) -> None:
         """Commits only after a reader by number has gone past the number it drew."""
         async with self.database.transaction() as connection:
-            await feed.record(connection, "test.happened", "slow")
+            await feed.record(connection, "slow", unknown_event())
             await naive.gone_past(await connection.fetchval("SELECT max(id) FROM events WHERE subject = 'slow'"))
         self.committed.add("slow")
 
@@ -102,9 +104,9 @@ class RestartingReader:
 
     async def _one_life(self, database: Database, events: int) -> None:
         with suppress(TimeoutError):  # a life also ends when nothing comes, so that the end is noticed
-            async with aclosing(feed.follow(database, Cursor.parse(self.cursor), page=7)) as following:
+            async with aclosing(feed.follow(database, FeedCursor.parse(self.cursor), page=7)) as following:
                 for _ in range(events):
-                    async with asyncio.timeout(3):
+                    async with asyncio.timeout(QUIET_FOR):
                         event = await anext(following)
                     self.seen.append(event.subject)
                     self.cursor = str(event.cursor)

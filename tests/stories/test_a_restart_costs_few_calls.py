@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from tests.mirror.conftest import Mirror, mirror, telegram, world  # noqa: F401 - fixtures of the mirror's own tests
+from tests.scenes.telegram_mirror import Mirror, mirror, telegram, world  # noqa: F401 - fixtures of the mirror's own tests
 from tidegate.loopback.telegram import World
 
 TOPICS = 1_086

@@ -10,21 +10,24 @@ from dataclasses import dataclass
 import pytest
 
 from tests.waiting import until
-from tidegate import steering
-from tidegate.app import House, run_worker
-from tidegate.clock import SystemClock
-from tidegate.errors import BadInput
-from tidegate.joining import join, new_account, rejoin
-from tidegate.loopback.control import serving
+from tidegate.accounts.queries import accounts
+from tidegate.app import operator_requests
+from tidegate.app.account_setup import join, new_account, rejoin
+from tidegate.app.composition import Runtime, run_worker
+from tidegate.app.mirror_service import worker_setup
+from tidegate.app.settings import Settings
+from tidegate.core.account import Account, AccountState, Standing
+from tidegate.core.clock import SystemClock
+from tidegate.core.errors import BadInput
+from tidegate.core.platform import Platform, registered_platforms
+from tidegate.loopback.control_server import serving
+from tidegate.loopback.counting_world import World
 from tidegate.loopback.discord import World as DiscordWorld
-from tidegate.loopback.platforms import Platforms
+from tidegate.loopback.platform_set import Platforms
 from tidegate.loopback.telegram import World as TelegramWorld
 from tidegate.loopback.whatsapp import World as WhatsAppWorld
-from tidegate.loopback.world import World
-from tidegate.mirroring import trade_of
-from tidegate.settings import Settings
-from tidegate.store import accounts
-from tidegate.words import Account, AccountState, Platform, Standing
+from tidegate.platforms.discord import DISCORD
+from tidegate.platforms.telegram import TELEGRAM
 
 PHONES = ("+1000001", "+1000002")
 
@@ -33,13 +36,13 @@ PHONES = ("+1000001", "+1000002")
 class Town:
     """Platforms on which there are two of everybody, and where they are."""
 
-    house: House
+    runtime: Runtime
     platforms: Platforms
     control: str
 
     def signed_out(self, platform: Platform) -> int:
         """How many sessions were ended at their own wish."""
-        if platform is Platform.TELEGRAM:
+        if platform is TELEGRAM:
             return self.platforms.telegram.world.record.by_method()["auth.logOut"]
         return self.platforms.whatsapp.world.record.by_method()["Logout"]
 
@@ -88,20 +91,20 @@ async def town(world: World) -> AsyncIterator[Town]:
         whatsapp.add_phone(phone, name)
     platforms = Platforms.of(((telegram, 0), (discord, 0), (whatsapp, 0)), clock)
     async with serving(platforms, world.platform, world.at) as control:
-        yield Town(House(Settings(home=world.home), world.database), platforms, control)
+        yield Town(Runtime(Settings(home=world.home), world.database), platforms, control)
 
 
-@pytest.mark.parametrize("platform", Platform)
+@pytest.mark.parametrize("platform", registered_platforms())
 async def test_nobody_else_is_signed_in_as_it_and_nobody_twice(town: Town, platform: Platform) -> None:
     """Somebody else would send one person's reminders as another; the same one twice would send at twice the pace.
 
     Who is refused is told so in a sentence, keeps no session here or there, and leaves the account as it was.
     """
-    house, ada, bob = town.house, Somebody(town, 0), Somebody(town, 1)
-    await join(house, new_account("shop", platform, Standing.NORMAL, town.control), ada)
+    runtime, ada, bob = town.runtime, Somebody(town, 0), Somebody(town, 1)
+    await join(runtime, new_account("shop", platform, Standing.NORMAL, town.control), ada)
     with pytest.raises(BadInput, match='signed in already, as the account "shop"'):
-        await join(house, new_account("twin", platform, Standing.NORMAL, town.control), ada)
-    async with house.database.transaction() as connection:
+        await join(runtime, new_account("twin", platform, Standing.NORMAL, town.control), ada)
+    async with runtime.database.transaction() as connection:
         shop = (await accounts.find(connection, "shop")).account
         await accounts.change_state(connection, shop.id, AccountState.SIGNED_OUT, expected=[AccountState.ACTIVE])
         shop = (await accounts.find(connection, "shop")).account
@@ -109,25 +112,25 @@ async def test_nobody_else_is_signed_in_as_it_and_nobody_twice(town: Town, platf
         kept = await connection.fetch("SELECT * FROM secrets")
 
     with pytest.raises(BadInput, match='is not who "shop" has been so far'):
-        await rejoin(house, shop, bob)
-    async with house.database.connection() as connection:
+        await rejoin(runtime, shop, bob)
+    async with runtime.database.connection() as connection:
         assert (await accounts.find(connection, "shop")).account.state is AccountState.SIGNED_OUT
         assert await connection.fetch("SELECT * FROM secrets") == kept
-    if platform is not Platform.DISCORD:  # a token is no session
+    if platform is not DISCORD:  # a token is no session
         assert town.signed_out(platform) == 2
 
-    await rejoin(house, shop, ada)
-    await join(house, new_account("other", platform, Standing.NORMAL, town.control), bob)
-    async with house.database.connection() as connection:
+    await rejoin(runtime, shop, ada)
+    await join(runtime, new_account("other", platform, Standing.NORMAL, town.control), bob)
+    async with runtime.database.connection() as connection:
         assert [one.account.state for one in await accounts.listing(connection)] == [AccountState.ACTIVE] * 2
 
 
 @asynccontextmanager
-async def served(house: House) -> AsyncIterator[None]:
+async def served(runtime: Runtime) -> AsyncIterator[None]:
     """A worker serves all accounts in the block."""
-    trade, stop = await trade_of(house, every=None), asyncio.Event()
+    trade, stop = await worker_setup(runtime, every=None), asyncio.Event()
     worker = asyncio.create_task(
-        run_worker(house, openers=trade.openers, work=trade.work, handlers=trade.handlers, stop=stop)
+        run_worker(runtime, openers=trade.openers, work=trade.work, handlers=trade.handlers, stop=stop)
     )
     try:
         yield
@@ -136,59 +139,59 @@ async def served(house: House) -> AsyncIterator[None]:
         await worker
 
 
-async def forget_who_they_are(house: House) -> None:
+async def forget_who_they_are(runtime: Runtime) -> None:
     """As accounts are that were added before Tidegate kept it."""
-    await house.database.pool.execute("UPDATE accounts SET identity = NULL")
+    await runtime.database.pool.execute("UPDATE accounts SET identity = NULL")
 
 
-async def standing(house: House, name: str) -> Account:
-    async with house.database.connection() as connection:
+async def standing(runtime: Runtime, name: str) -> Account:
+    async with runtime.database.connection() as connection:
         return (await accounts.find(connection, name)).account
 
 
-@pytest.mark.parametrize("platform", Platform)
+@pytest.mark.parametrize("platform", registered_platforms())
 async def test_an_account_of_before_is_known_once_it_connects(town: Town, platform: Platform) -> None:
     """Who it is was told on connecting, without a further call; from then on it is nobody else, and nobody twice."""
-    house, ada = town.house, Somebody(town, 0)
-    me = await join(house, new_account("shop", platform, Standing.NORMAL, town.control), ada)
-    await forget_who_they_are(house)
+    runtime, ada = town.runtime, Somebody(town, 0)
+    me = await join(runtime, new_account("shop", platform, Standing.NORMAL, town.control), ada)
+    await forget_who_they_are(runtime)
 
     async def known() -> bool:
-        return (await standing(house, "shop")).identity == me.id
+        return (await standing(runtime, "shop")).identity == me.id
 
-    async with served(house):
+    async with served(runtime):
         await until(known)
     with pytest.raises(BadInput, match='signed in already, as the account "shop"'):
-        await join(house, new_account("twin", platform, Standing.NORMAL, town.control), ada)
-    asked = await house.database.pool.fetch("SELECT method FROM calls WHERE kind = 'work'")
+        await join(runtime, new_account("twin", platform, Standing.NORMAL, town.control), ada)
+    asked = await runtime.database.pool.fetch("SELECT method FROM calls WHERE kind = 'work'")
     assert asked == []
 
 
-@pytest.mark.parametrize("platform", Platform)
+@pytest.mark.parametrize("platform", registered_platforms())
 async def test_two_accounts_of_one_person_wait_for_a_person(town: Town, platform: Platform) -> None:
     """The one that is found out does not work until a person has removed either, and everybody is told why."""
-    house, ada = town.house, Somebody(town, 0)
-    await join(house, new_account("shop", platform, Standing.NORMAL, town.control), ada)
-    await forget_who_they_are(house)
-    await join(house, new_account("twin", platform, Standing.NORMAL, town.control), ada)
+    runtime, ada = town.runtime, Somebody(town, 0)
+    await join(runtime, new_account("shop", platform, Standing.NORMAL, town.control), ada)
+    await forget_who_they_are(runtime)
+    await join(runtime, new_account("twin", platform, Standing.NORMAL, town.control), ada)
 
     async def stopped() -> bool:
-        return (await standing(house, "shop")).state is AccountState.PAUSED
+        return (await standing(runtime, "shop")).state is AccountState.PAUSED
 
     async def works() -> bool:
-        return (await standing(house, "shop")).identity is not None
+        return (await standing(runtime, "shop")).identity is not None
 
-    async with served(house):
+    async with served(runtime):
         await until(stopped)
-        assert (await standing(house, "twin")).state is AccountState.ACTIVE
-        shop = await standing(house, "shop")
+        assert (await standing(runtime, "twin")).state is AccountState.ACTIVE
+        shop = await standing(runtime, "shop")
         assert 'signed in already, as the account "twin"' in (shop.why or "")
         assert "tidegate account remove" in shop.stands
-        async with house.database.transaction() as connection:
+        async with runtime.database.transaction() as connection:
             [event] = await connection.fetch("SELECT data FROM events WHERE kind = 'account.paused'")
             assert event["data"]["why"] == shop.why
             await accounts.remove(connection, (await accounts.find(connection, "twin")).account.id, "twin")
-            await steering.resume(connection, "shop")
+            await operator_requests.resume(connection, "shop")
         await until(works)
-    shop = await standing(house, "shop")
+    shop = await standing(runtime, "shop")
     assert (shop.state, shop.why) == (AccountState.ACTIVE, None)

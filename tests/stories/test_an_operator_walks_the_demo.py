@@ -8,13 +8,13 @@ from pathlib import Path
 
 from playwright.async_api import expect
 
-from tests.cli.test_account import tell
+from tests.cli.account_commands import tell
 from tests.servers import make_home
 from tests.waiting import until
 from tests.web.acts import NOTIFIED, answer, begin_adding, write_reminder
 from tests.web.browsing import Watched, browsing, needs_browser
 from tests.web.demo import Demo, living
-from tidegate.loopback.telegram.pictures import photo_sizes
+from tidegate.loopback.telegram.world.pictures import photo_sizes
 
 pytestmark = needs_browser
 
@@ -137,7 +137,7 @@ async def search(watched: Watched) -> None:
     await watched.go("/messages")
     await page.get_by_label("Words to look for").fill('"message 180 of dragon hoard"')
     await page.keyboard.press("Enter")
-    await page.get_by_role("link", name="in its channel").click()
+    await page.get_by_role("link", name="Show in channel").click()
     await expect(page.locator("li:target")).to_contain_text("Message 180 of Dragon Hoard")
     await see(watched)
 

@@ -1,4 +1,7 @@
-"""Three workers, 300 accounts: at no instant two owners of one account, whatever happens to the workers (law 8)."""
+"""Three workers, 300 accounts: at no instant two owners of one account, whatever happens to the workers.
+
+Invariant: one-owner-per-account.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ from pathlib import Path
 
 from tests.servers import OwnServer
 from tests.stories.wire import Wire
-from tidegate.loopback.world import World
+from tidegate.loopback.counting_world import World
 
 
 async def test_accounts_spread_and_move_when_workers_come_and_go(world: World) -> None:

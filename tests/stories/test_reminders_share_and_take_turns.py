@@ -8,11 +8,11 @@ from datetime import timedelta
 import pytest
 
 from tests.stories import fan_out
-from tidegate.clock import SystemClock
-from tidegate.loopback.stage import Stage, make_stage
+from tidegate.core.clock import SystemClock
+from tidegate.demo.telegram_account import Stage, make_stage
+from tidegate.lanes.rules.send_pace import Pace
+from tidegate.loopback.counting_world import World
 from tidegate.loopback.telegram import World as TelegramWorld
-from tidegate.loopback.world import World
-from tidegate.rules.pacing import Pace
 
 GROUPS, RATE = 12, 600
 ADA, BOB = "+10000000001", "+10000000002"
@@ -38,7 +38,7 @@ async def stage(world: World) -> AsyncIterator[Stage]:
 
 
 async def until_done(stage: Stage) -> None:
-    await stage.world.until("the runs have ended", lambda: fan_out.is_at_rest(stage.world.database), within=60)
+    await stage.world.until("the runs have ended", lambda: fan_out.is_at_rest(stage.world.database))
 
 
 @pytest.mark.story

@@ -13,24 +13,27 @@ import pytest
 from tests.held import holding
 from tests.platforms.drawer import Drawer
 from tests.platforms.telegram.people import PHONE, finding, signed_in_before
-from tidegate.clock import HeldClock
+from tidegate.core.account import Standing
+from tidegate.core.clock import HeldClock
+from tidegate.core.ids import RunId
+from tidegate.database.pool import Database
 from tidegate.lanes import Lane, SendLimits
-from tidegate.loopback.owning import add_account, open_lane
+from tidegate.lanes.queries.calls import CallLog
+from tidegate.lanes.rules.send_pace import Allowance, Pace
+from tidegate.loopback.owned_account import add_account, open_lane
 from tidegate.loopback.telegram import TelegramServer
 from tidegate.loopback.telegram import World as TelegramWorld
-from tidegate.mirror.listing import sync_channels
-from tidegate.platforms.telegram import telegram_opener
-from tidegate.reminders import controls, saving
-from tidegate.reminders.deliver import Habits
-from tidegate.reminders.deliveries import Deliveries
-from tidegate.reminders.written import checked
-from tidegate.rules.delivering import WINDOW_CLOSED, RunState, RunStatus
-from tidegate.rules.pacing import Allowance, Pace
-from tidegate.store import runs
-from tidegate.store.calls import Ledger
-from tidegate.store.database import Database
-from tidegate.store.runs import Run
-from tidegate.words import Platform, RunId, Standing
+from tidegate.platforms.telegram import TELEGRAM
+from tidegate.platforms.telegram.connector import telegram_opener
+from tidegate.reminders import saved_reminder
+from tidegate.reminders.queries import runs
+from tidegate.reminders.queries.runs import Run
+from tidegate.reminders.reminder_parser import parse_reminder
+from tidegate.reminders.rules.run_summary import WINDOW_CLOSED, RunState, RunStatus
+from tidegate.reminders.runs import run_controls
+from tidegate.reminders.runs.run_scheduler import RunScheduler
+from tidegate.reminders.runs.run_worker import RunPolicy
+from tidegate.scans.channel_catalogue import sync_channels
 
 GROUPS, REACHED, RATE = 1_000, 412, 40
 CLOSES = datetime(2026, 11, 16, 10, tzinfo=UTC)  # six in the evening in Kuala Lumpur
@@ -49,7 +52,7 @@ class Evening:
     clock: HeldClock
     platform: TelegramWorld
     lane: Lane
-    deliveries: Deliveries
+    deliveries: RunScheduler
 
     async def fire(self, **policies: str) -> RunId:
         written: dict[str, Any] = {
@@ -60,8 +63,8 @@ class Evening:
             "parts": [{"text": "Good evening {group}"}],
         }
         async with self.database.transaction() as connection:
-            await saving.add(connection, checked({**written, **policies}), {})
-            number = await controls.fire(connection, "stock")
+            kept = await saved_reminder.add(connection, parse_reminder({**written, **policies}), {})
+            number = await run_controls.fire(connection, kept)
         self.deliveries.look(self.lane.account.id)
         return number
 
@@ -87,26 +90,26 @@ async def evening(database: Database) -> AsyncIterator[Evening]:
             platform.add_channel(f"Group {number:04}").pushes = False
         server = TelegramServer(platform, clock)
         await server.start()
-        ledger, lane = Ledger(database, clock), await _lane(database, clock, server)
-        clock.busy_when(lambda: server.busy or lane.calls_in_flight > 0)
+        call_log, lane = CallLog(database, clock), await _lane(database, clock, server)
+        clock.busy_when(lambda: server.busy or lane.gate.in_flight > 0)
         await _after(clock, sync_channels(lane, database))
-        deliveries = Deliveries(database, clock, Habits(dice=lambda: 0.5))
+        deliveries = RunScheduler(database, clock, RunPolicy(dice=lambda: 0.5))
         working = asyncio.create_task(deliveries.work(lane))
         await clock.advance(FIRED - clock.now())
         yield Evening(database, clock, platform, lane, deliveries)
         working.cancel()
         await asyncio.wait([working])
         await lane.close()
-        await ledger.close()
+        await call_log.close()
         await server.close()
 
 
 async def _lane(database: Database, clock: HeldClock, server: TelegramServer) -> Lane:
-    account, drawer = await add_account(database, "shop", Platform.TELEGRAM, Standing.ESTABLISHED), Drawer()
+    account, drawer = await add_account(database, "shop", TELEGRAM, Standing.ESTABLISHED), Drawer()
     signed_in_before(server.world, drawer)
     client = await telegram_opener(None, clock, find_loopback=finding(server))(account, drawer, lambda _: None)
     sends = SendLimits(Allowance(ceiling=RATE), at_once=3)
-    return await open_lane(account, client, Ledger(database, clock), database, clock=clock, sends=sends)
+    return await open_lane(account, client, CallLog(database, clock), database, clock=clock, sends=sends)
 
 
 async def _after(clock: HeldClock, work: Any) -> None:

@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
-from tidegate.store.database import Address
+from tidegate.database.pool import Address
 
 
 class Wire:

@@ -30,6 +30,7 @@ class Watched:
 
     page: Page
     base: str
+    session_may_end: bool = False
     wrong: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -38,6 +39,8 @@ class Watched:
         self.page.on("request", self._request)
 
     def _console(self, message: ConsoleMessage) -> None:
+        if self.session_may_end and message.text.startswith("EventSource"):
+            return  # the browser asks for news again and is led to the sign-in page
         if message.type in ("error", "warning"):
             self.wrong.append(f"console: {message.text}")
 

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.cli.program import PATIENCE, TIDEGATE, environment, tidegate
-from tests.cli.test_account import ask
-from tests.waiting import until
+from tests.cli.account_commands import ask
+from tests.cli.program import TIDEGATE, environment, tidegate
+from tests.waiting import PATIENCE, until
 
 STARTS_WITHIN = 300
 """Seconds, where many tests share a machine; by itself it takes some fifteen."""
@@ -62,12 +62,17 @@ class Demo:
 
 
 @asynccontextmanager
-async def living(home: Path) -> AsyncIterator[Demo]:
-    """Start a demo; the block begins once it has printed its link."""
+async def living(home: Path, **variables: str) -> AsyncIterator[Demo]:
+    """Start a demo with these variables set; the block begins once it has printed its link."""
     said = home / "said"
     with said.open("wb") as errors, (home / "shown").open("wb") as lines:
         process = await asyncio.create_subprocess_exec(
-            TIDEGATE, "demo", cwd=home, env=environment(home, TMPDIR=str(home)), stdout=lines, stderr=errors
+            TIDEGATE,
+            "demo",
+            cwd=home,
+            env=environment(home, TMPDIR=str(home), **variables),
+            stdout=lines,
+            stderr=errors,
         )
     try:
         await until(lambda: process.returncode is not None or "once=" in said.read_text(), within=STARTS_WITHIN)

@@ -2,47 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
-from typing import Any
-
 import httpx
 import pytest
 
-from tests.store.test_context import kept, said
-from tests.store.test_mirror import add_channel
-from tests.web.test_web import answering
-from tidegate.port import MessageId
-from tidegate.store import channels, messages, tokens
-from tidegate.store.channels import Kept
-from tidegate.store.database import Database
-from tidegate.store.tokens import TokenScope
-from tidegate.web import make_app
-from tidegate.words import AccountId
+from tests.history.stored_messages import kept, said
+from tests.scans.stored_channels import add_channel
+from tests.web.api_client import client, refused, token
+from tidegate.access.queries import tokens
+from tidegate.channels.queries import channels
+from tidegate.channels.queries.channels import KnownChannel
+from tidegate.core.ids import AccountId, MessageId
+from tidegate.database.pool import Database
+from tidegate.history.queries import messages
 
-__all__ = ["kept"]  # a fixture
-
-
-async def token(
-    database: Database, name: str = "bot", *only: int, scopes: Sequence[TokenScope] = tuple(TokenScope)
-) -> str:
-    async with database.transaction() as connection:
-        return await tokens.add(connection, name, scopes, list(only) or None)
-
-
-@pytest.fixture
-async def client(database: Database, kept: Kept) -> AsyncIterator[httpx.AsyncClient]:
-    """A client that shows a token for everything."""
-    async with answering(make_app(database)) as opened:
-        opened.headers["authorization"] = f"Bearer {await token(database)}"
-        yield opened
-
-
-def refused(answer: httpx.Response, status: int) -> str:
-    """The sentence of a refusal, which is a problem as RFC 9457 has it."""
-    document: dict[str, Any] = answer.json()
-    assert answer.headers["content-type"] == "application/problem+json"
-    assert (answer.status_code, document["status"], document["type"]) == (status, status, "about:blank")
-    return str(document["detail"])
+__all__ = ["client", "kept"]  # fixtures
 
 
 class TestSearch:
@@ -77,12 +50,12 @@ class TestSearch:
     async def test_bad_input_is_a_sentence(
         self, client: httpx.AsyncClient, asked: dict[str, str], status: int, sentence: str
     ) -> None:
-        """Law 12: what was wrong, and where."""
+        """bad-input-gets-a-sentence: what was wrong, and where."""
         assert sentence in refused(await client.get("/api/search", params=asked), status)
 
 
 class TestContext:
-    async def test_a_bot_has_its_memory_in_one_request(self, client: httpx.AsyncClient, kept: Kept) -> None:
+    async def test_a_bot_has_its_memory_in_one_request(self, client: httpx.AsyncClient, kept: KnownChannel) -> None:
         """By number or title, as a document or as lines, within its bounds; it says where history is incomplete."""
         answer = await client.get(f"/api/context/{kept.number}", params={"limit": 2})
         document = answer.json()
@@ -112,7 +85,7 @@ class TestContext:
     async def test_bad_input_is_a_sentence(
         self, client: httpx.AsyncClient, path: str, status: int, sentence: str
     ) -> None:
-        """Law 12: what was wrong, and where."""
+        """bad-input-gets-a-sentence: what was wrong, and where."""
         assert sentence in refused(await client.get(path), status)
 
 
@@ -140,7 +113,7 @@ class TestTokens:
         assert "may not read" in refused(answer, 403)
 
     async def test_a_token_for_one_channel_sees_no_other(
-        self, client: httpx.AsyncClient, database: Database, kept: Kept
+        self, client: httpx.AsyncClient, database: Database, kept: KnownChannel
     ) -> None:
         """Neither in a search nor as a context, and not that it exists."""
         async with database.transaction() as connection:

@@ -5,52 +5,13 @@ from __future__ import annotations
 import httpx
 import pytest
 
-from tests.store.test_context import kept
-from tests.web.test_api import client, refused, token
-from tidegate.rules.finding import vector
-from tidegate.store import previews
-from tidegate.store.channels import Kept
-from tidegate.store.database import Connection, Database
+from tests.history.stored_messages import kept
+from tests.web.api_client import client, refused, token
+from tests.web.archive_builder import PNG, three
+from tidegate.archives.queries import previews
+from tidegate.database.pool import Database
 
-__all__ = ["client", "kept"]  # fixtures
-
-PNG = b"\x89PNG\r\n\x1a\n"
-
-
-async def add_archive(connection: Connection, kept: Kept, name: str, *inside: str, state: str = "filed") -> int:
-    """An archive of one part, with files inside; one that failed has its failure."""
-    archive: int = await connection.fetchval(
-        "INSERT INTO archives (channel, topic, kind, base, name, state) VALUES ($1, 0, 'tar', $2, $2, $3) RETURNING id",
-        kept.key, name, state,
-    )  # fmt: skip
-    await connection.execute(
-        "INSERT INTO archive_parts (archive, channel, message, file, number, name, size, at, seen_at, sender) "
-        "VALUES ($1, $2, $1, 1, 1, $3, 1000, now(), now(), 'Ada')",
-        archive, kept.key, name,
-    )  # fmt: skip
-    await connection.executemany(
-        "INSERT INTO archive_contents (archive, number, path, size, encrypted, words) "
-        "VALUES ($1, $2, $3, 10, false, $4::text::tsvector)",
-        [(archive, number, path, vector([path])) for number, path in enumerate(inside, start=1)],
-    )
-    if state in ("failed", "given_up"):
-        await connection.execute(
-            "INSERT INTO failures (archive, channel, topic, message, reason, attempts, next_try_at, detail) "
-            "VALUES ($1, $2, 0, $1, 'download', 3, now(), 'The line broke.')",
-            archive, kept.key,
-        )  # fmt: skip
-    return archive
-
-
-@pytest.fixture
-async def three(database: Database, kept: Kept) -> list[int]:
-    """A filed archive with two files, a failed one and one given up."""
-    async with database.transaction() as connection:
-        return [
-            await add_archive(connection, kept, "Dragons.zip", "scales/red.stl", "scales/blue.stl"),
-            await add_archive(connection, kept, "Towers.zip", state="failed"),
-            await add_archive(connection, kept, "Bridges.zip", state="given_up"),
-        ]
+__all__ = ["client", "kept", "three"]  # fixtures
 
 
 async def names(client: httpx.AsyncClient, **asked: object) -> list[str]:
@@ -83,7 +44,7 @@ class TestListing:
     async def test_bad_input_is_a_sentence(
         self, client: httpx.AsyncClient, asked: str, status: int, sentence: str
     ) -> None:
-        """Law 12: what was wrong, and where."""
+        """bad-input-gets-a-sentence: what was wrong, and where."""
         assert sentence in refused(await client.get(f"/api/archives?{asked}"), status)
 
 
@@ -95,7 +56,7 @@ class TestOne:
         assert [one["path"] for one in filed["inside"]] == ["scales/red.stl", "scales/blue.stl"]
         failed = (await client.get(f"/api/archives/{three[1]}")).json()
         assert (failed["attempts"], failed["detail"]) == (3, "The line broke.")
-        assert failed["next_try_at"] is not None
+        assert (failed["next_try_at"], "worker" in failed["waits_for"]) == (None, True)
         assert "no archive 999" in refused(await client.get("/api/archives/999"), 404)
 
     async def test_contents_page_by_page(self, client: httpx.AsyncClient, three: list[int]) -> None:

@@ -10,14 +10,17 @@ import httpx
 import pytest
 
 from tests.held import NOON
-from tests.store.test_context import kept
-from tests.store.test_mirror import add_account
-from tests.web.test_api import client, refused, token
-from tidegate.port import Channel, ChannelId
-from tidegate.store import channels, cycles
-from tidegate.store.channels import Kept
-from tidegate.store.database import Database
-from tidegate.words import AccountId, Platform
+from tests.history.stored_messages import kept
+from tests.scans.stored_channels import add_account
+from tests.web.api_client import client, refused, token
+from tests.web.seen_channels import see
+from tidegate.channels.queries import channels
+from tidegate.channels.queries.channels import KnownChannel
+from tidegate.core.ids import AccountId, ChannelId
+from tidegate.cycles.queries import cycles
+from tidegate.database.pool import Database
+from tidegate.platforms.interface import Channel
+from tidegate.platforms.telegram import TELEGRAM
 
 __all__ = ["client", "kept"]  # fixtures
 
@@ -25,13 +28,6 @@ __all__ = ["client", "kept"]  # fixtures
 def written(decoded: object) -> str:
     """What decodes to that."""
     return base64.urlsafe_b64encode(json.dumps(decoded).encode()).decode()
-
-
-async def see(database: Database, kept: Kept, titles: dict[int, str]) -> None:
-    """Have the reader of a channel see others too."""
-    seen = [Channel(ChannelId(number), title) for number, title in titles.items()]
-    async with database.transaction() as connection:
-        await channels.see(connection, Platform.TELEGRAM, kept.reader or AccountId(0), seen)
 
 
 async def pages(client: httpx.AsyncClient, **asked: Any) -> list[list[str]]:
@@ -47,7 +43,9 @@ async def pages(client: httpx.AsyncClient, **asked: Any) -> list[list[str]]:
 
 
 class TestListing:
-    async def test_pages_follow_one_another(self, client: httpx.AsyncClient, database: Database, kept: Kept) -> None:
+    async def test_pages_follow_one_another(
+        self, client: httpx.AsyncClient, database: Database, kept: KnownChannel
+    ) -> None:
         """By title whatever its case, equals by their number, without one twice or left out; also backwards."""
         await see(database, kept, {1: "beta", 2: "Alpha", 3: "beta", 4: "\u202eevil <script>", 5: "x" * 10_000})
         forwards = await pages(client, limit=2)
@@ -56,7 +54,7 @@ class TestListing:
         assert [one for page in backwards for one in page] == [one for page in forwards for one in page][::-1]
 
     async def test_they_are_found_by_title_and_number(
-        self, client: httpx.AsyncClient, database: Database, kept: Kept
+        self, client: httpx.AsyncClient, database: Database, kept: KnownChannel
     ) -> None:
         """Anywhere in the title, in any case and script; a number finds its channel too, and a percent sign itself."""
         await see(database, kept, {1: "Käse NEWS", 22: "今日新聞", 3: "100% sure", 4: "_"})
@@ -66,23 +64,25 @@ class TestListing:
         }.items():  # fmt: skip
             assert await pages(client, q=typed) == [found], typed
 
-    async def test_only_some_are_asked_for(self, client: httpx.AsyncClient, database: Database, kept: Kept) -> None:
+    async def test_only_some_are_asked_for(
+        self, client: httpx.AsyncClient, database: Database, kept: KnownChannel
+    ) -> None:
         """Those mirrored or not, and those an account sees."""
         await see(database, kept, {1: "Idle"})
         async with database.transaction() as connection:
             other = await add_account(connection, "other")
-            await channels.see(connection, Platform.TELEGRAM, other, [Channel(ChannelId(9), "Foreign")])
+            await channels.see(connection, TELEGRAM, other, [Channel(ChannelId(9), "Foreign")])
         assert await pages(client, enabled=True) == [["Channel 7"]]
         assert await pages(client, enabled=False, account="reader") == [["Idle"]]
         assert await pages(client, account="other") == [["Foreign"]]
         assert "no account" in refused(await client.get("/api/channels", params={"account": "x"}), 404)
 
-    async def test_other_orders(self, client: httpx.AsyncClient, database: Database, kept: Kept) -> None:
+    async def test_other_orders(self, client: httpx.AsyncClient, database: Database, kept: KnownChannel) -> None:
         """By the last scan, the one never scanned first; by reader, one without any first."""
         await see(database, kept, {1: "Early", 2: "Never", 3: "Unread"})
         async with database.transaction() as connection:
             for named in ("1", "2"):
-                await channels.enable(connection, await channels.find(connection, named), channels.Wishes())
+                await channels.enable(connection, await channels.find(connection, named), channels.MirrorOptions())
             await connection.execute("UPDATE places SET last_scanned_at = $1 WHERE channel = $2", NOON, kept.key)
             await connection.execute(
                 "UPDATE places SET last_scanned_at = $1::timestamptz - interval '1 h' "
@@ -111,7 +111,9 @@ class TestListing:
         for sort in ("title", "scanned", "reader"):
             assert "cursor" in refused(await client.get("/api/channels", params={"cursor": cursor, "sort": sort}), 400)
 
-    async def test_a_narrow_token_sees_its_own(self, client: httpx.AsyncClient, database: Database, kept: Kept) -> None:
+    async def test_a_narrow_token_sees_its_own(
+        self, client: httpx.AsyncClient, database: Database, kept: KnownChannel
+    ) -> None:
         """Neither in a list nor by its number."""
         await see(database, kept, {1: "Other"})
         client.headers["authorization"] = f"Bearer {await token(database, 'narrow', kept.key)}"
@@ -152,7 +154,7 @@ class TestOne:
 
 
 class TestSteering:
-    async def test_enable_and_disable(self, client: httpx.AsyncClient, database: Database, kept: Kept) -> None:
+    async def test_enable_and_disable(self, client: httpx.AsyncClient, database: Database, kept: KnownChannel) -> None:
         """As wished; disabling twice is as good as once."""
         await see(database, kept, {1: "There"})
         answer = await client.post("/api/channels/7/enable", json={"full": True, "hash": True, "destination": "There"})
@@ -173,7 +175,7 @@ class TestSteering:
     async def test_what_makes_no_sense_changes_nothing(
         self, client: httpx.AsyncClient, wanted: dict[str, object], status: int, sentence: str
     ) -> None:
-        """Law 12: a sentence, and nothing half written."""
+        """bad-input-gets-a-sentence: a sentence, and nothing half written."""
         await client.post("/api/channels/7/disable")
         assert sentence in refused(await client.post("/api/channels/7/enable", json=wanted), status)
         assert (await client.get("/api/channels/7")).json()["enabled"] is False
@@ -223,7 +225,7 @@ class TestSteering:
 
 class TestCycles:
     async def test_what_each_spent_newest_first(
-        self, client: httpx.AsyncClient, database: Database, kept: Kept
+        self, client: httpx.AsyncClient, database: Database, kept: KnownChannel
     ) -> None:
         """Page by page, with the report that the command printed."""
         async with database.transaction() as connection:

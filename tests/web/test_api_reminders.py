@@ -4,30 +4,25 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator
+from datetime import UTC, datetime
 from typing import Any
 
 import httpx
 import pytest
 
-from tests.web.test_api import refused, token
-from tests.web.test_api_house import UNSTORABLE
-from tests.web.test_reminders import GROUPS, PNG
-from tests.web.test_web import answering
-from tidegate.reminders import saving
-from tidegate.reminders.files import LARGEST, as_read
-from tidegate.reminders.written import checked
-from tidegate.store.database import Database
-from tidegate.store.tokens import TokenScope
+from tests.held import holding
+from tests.reminders.parse_count import counted_parses
+from tests.web.api_client import refused, token
+from tests.web.refusal_sentences import UNSTORABLE
+from tests.web.reminder_client import GROUPS, PNG
+from tests.web.reminder_document import WRITTEN
+from tests.web.web_client import answering
+from tidegate.access.queries.tokens import TokenScope
+from tidegate.database.pool import Database
+from tidegate.reminders import saved_reminder
+from tidegate.reminders.reminder_files import LARGEST, as_read
+from tidegate.reminders.reminder_parser import parse_reminder
 from tidegate.web import make_app
-
-WRITTEN: dict[str, Any] = {
-    "name": "Friday stock",
-    "account": "shop",
-    "all": True,
-    "delivery_window_start_hour": 0,
-    "delivery_window_end_hour": 24,
-    "parts": [{"text": "Good morning {group}"}],
-}
 
 
 @pytest.fixture
@@ -74,6 +69,22 @@ class TestReminders:
         sentence = refused(await client.get("/api/reminders/Monday stock"), 404)
         assert 'There is no reminder named "Monday stock"' in sentence
 
+    async def test_each_request_parses_the_document_once(self, client: httpx.AsyncClient) -> None:
+        """Adding, changing and firing each take the reminder in once; nothing on the way reads it again."""
+        with counted_parses() as parses:
+            added = await client.post("/api/reminders", json=WRITTEN)
+            assert (added.status_code, parses.since_last()) == (201, 1)
+            changed = await client.put("/api/reminders/Friday stock", json={**WRITTEN, "timezone": "Europe/Rome"})
+            assert (changed.status_code, parses.since_last()) == (200, 1)
+            fired = await client.post("/api/reminders/Friday stock/fire")
+            assert (fired.status_code, parses.since_last()) == (202, 1)
+
+    async def test_a_name_that_is_a_number_leads_nobody_to_another_one(self, client: httpx.AsyncClient) -> None:
+        """A reminder may be named like the number of the next; what is added is what is answered."""
+        await client.post("/api/reminders", json={**WRITTEN, "name": "2"})
+        added = await client.post("/api/reminders", json=WRITTEN)
+        assert (added.json()["id"], added.json()["name"]) == (2, "Friday stock")
+
     @pytest.mark.parametrize(
         ("values", "status", "sentence"),
         [
@@ -94,7 +105,7 @@ class TestReminders:
     async def test_what_cannot_be_is_a_sentence_and_keeps_nothing(
         self, client: httpx.AsyncClient, values: dict[str, Any], status: int, sentence: str
     ) -> None:
-        """Law 12: what was wrong, and where."""
+        """bad-input-gets-a-sentence: what was wrong, and where."""
         assert sentence in refused(await client.post("/api/reminders", json={**WRITTEN, **values}), status)
         assert (await client.get("/api/reminders")).json() == []
 
@@ -114,14 +125,57 @@ class TestReminders:
         self, client: httpx.AsyncClient, database: Database
     ) -> None:
         """A document carries none; it names those that are kept already."""
-        media = checked({**WRITTEN, "parts": [{"media": "poster.png"}]})
+        media = parse_reminder({**WRITTEN, "parts": [{"media": "poster.png"}]})
         async with database.transaction() as connection:
-            await saving.add(connection, media, {"poster.png": as_read("poster.png", PNG)})
+            await saved_reminder.add(connection, media, {"poster.png": as_read("poster.png", PNG)})
         changed = {**WRITTEN, "parts": [{"media": "poster.png", "caption": "New"}, {"text": "And this"}]}
         assert (await client.put("/api/reminders/Friday stock", json=changed)).json()["parts"] == 2
         assert await database.pool.fetchval("SELECT count(*) FROM reminder_media") == 1
         other = {**WRITTEN, "parts": [{"media": "other.png"}]}
         assert '"other.png" is not kept' in refused(await client.put("/api/reminders/Friday stock", json=other), 400)
+
+    @pytest.mark.parametrize("name", ["/etc/passwd", "../poster.png", "a/b.png", "a\\b.png", ".env", "a\u202eb.png"])
+    async def test_a_name_over_the_api_is_a_plain_one(self, client: httpx.AsyncClient, name: str) -> None:
+        """A token never puts a path into a reminder, which the operator's own commands might read later."""
+        kept = (await client.put("/api/uploads/poster.png", content=PNG)).json()["sha256"]
+        evil = {**WRITTEN, "parts": [{"media": name}], "files": {name: kept}}
+        assert "needs a plain name" in refused(await client.post("/api/reminders", json=evil), 400)
+        plain = {**WRITTEN, "parts": [{"media": "poster.png"}], "files": {"poster.png": kept}}
+        assert (await client.post("/api/reminders", json=plain)).status_code == 201
+        assert "needs a plain name" in refused(await client.put("/api/reminders/Friday stock", json=evil), 400)
+        unused = {**plain, "files": {**plain["files"], name: kept}}
+        assert "needs a plain name" in refused(await client.put("/api/reminders/Friday stock", json=unused), 400)
+        shown = (await client.get("/api/reminders/Friday stock")).json()
+        assert [part["media"] for part in shown["parts"]] == ["poster.png"]
+
+    async def test_a_path_that_was_stored_earlier_keeps_its_content(
+        self, client: httpx.AsyncClient, database: Database
+    ) -> None:
+        """A reminder of an older version is shown, changed and fired; other content never gets under its path."""
+        path = "/home/me/poster.png"
+        media = parse_reminder({**WRITTEN, "parts": [{"media": path}]})
+        async with database.transaction() as connection:
+            await saved_reminder.add(connection, media, {path: as_read(path, PNG)})
+        shown = (await client.get("/api/reminders/Friday stock")).json()
+        assert (await client.put("/api/reminders/Friday stock", json=shown)).status_code == 200
+        other = (await client.put("/api/uploads/a.pdf", content=b"other")).json()["sha256"]
+        swapped = {**shown, "files": {path: other}}
+        assert "needs a plain name" in refused(await client.put("/api/reminders/Friday stock", json=swapped), 400)
+        run = await client.post("/api/reminders/Friday stock/fire")
+        assert run.status_code == 202
+        assert await database.pool.fetchval("SELECT DISTINCT file_name FROM run_parts") == "poster.png"
+
+    async def test_fired_after_its_hours_it_can_wait_for_the_next(
+        self, client: httpx.AsyncClient, database: Database
+    ) -> None:
+        """Else it is as the reminder says: the run fails with nothing sent, which the answer shows."""
+        hours = {"delivery_window_start_hour": 6, "delivery_window_end_hour": 18}
+        async with holding(database, datetime(2026, 3, 2, 20, tzinfo=UTC)):
+            await client.post("/api/reminders", json={**WRITTEN, **hours})
+            late = (await client.post("/api/reminders/Friday stock/fire")).json()
+            assert (late["status"], late["counts"]["skipped"]) == ("failed", 3)
+            later = (await client.post("/api/reminders/Friday stock/fire", params={"next_window": True})).json()
+            assert (later["state"], later["opens_at"]) == ("waiting", "2026-03-03T06:00:00+00:00")
 
     async def test_a_file_is_sent_ahead_and_named_by_its_hash(
         self, client: httpx.AsyncClient, database: Database
@@ -201,10 +255,45 @@ class TestRuns:
         assert rest["next"] is None
         assert first["targets"][0] == {
             "target": "Group 1", "channel": 1, "state": "pending", "error": None, "latency_ms": None,
-            "parts": [{"kind": "text", "state": "pending", "attempts": 0, "error": None}],
+            "maybe_twice": None,
+            "parts": [{"kind": "text", "state": "pending", "attempts": 0, "error": None, "maybe_twice": None}],
         }  # fmt: skip
         assert (await client.get(run, params={"state": "failed"})).json()["targets"] == []
         assert "There is no run 99" in refused(await client.get("/api/runs/99"), 404)
+
+    async def test_a_private_test_is_left_for_the_owner(
+        self, client: httpx.AsyncClient, database: Database, reminder: str
+    ) -> None:
+        """It opens no run; a bot on Discord cannot write to itself, and the sentence says what to do instead."""
+        asked = await client.post(f"{reminder}/test-privately")
+        assert (asked.status_code, asked.json()["kind"]) == (202, "test_privately")
+        assert (await client.get("/api/runs")).json()["runs"] == []
+        await database.pool.execute("UPDATE accounts SET platform = 'discord'")
+        sentence = refused(await client.post(f"{reminder}/test-privately"), 400)
+        assert "lets none write to itself" in sentence
+
+    async def test_what_is_left_becomes_a_reminder_for_another_account(
+        self, client: httpx.AsyncClient, database: Database, run: str
+    ) -> None:
+        """It waits for somebody to fire it; groups that the other account is not in are named."""
+        await database.pool.execute(
+            "INSERT INTO accounts (name, platform, standing) VALUES ('other', 'telegram', 'normal')"
+        )
+        await database.pool.execute(
+            "INSERT INTO sights (account, channel, may_post) VALUES (2, 1, true), (2, 2, false)"
+        )
+        wanted = {"account": "other"}
+        assert "Pause it first" in refused(await client.post(f"{run}/remainder", json=wanted), 409)
+        await client.post(f"{run}/cancel")
+        made = await client.post(f"{run}/remainder", json=wanted)
+        assert (made.status_code, made.headers["location"]) == (201, f"/api/reminders/{made.json()['id']}")
+        assert (made.json()["name"], made.json()["targets"]) == ("Friday stock (rest of run 1)", 1)
+        assert {one["target"]: one["why"] for one in made.json()["left_out"]} == {
+            "Group 2": '"other" may not write to this group.', "Group 3": '"other" is not in this group.',
+        }  # fmt: skip
+        kept = (await client.get(made.headers["location"])).json()
+        assert (kept["account"], kept["targets"], "schedule" in kept) == ("other", ["1"], False)
+        assert "It was left to the reminder" in refused(await client.post(f"{run}/remainder", json=wanted), 409)
 
     async def test_runs_come_newest_first_in_pages(self, client: httpx.AsyncClient, reminder: str) -> None:
         """Each once; of one account, and open or ended, where that is asked for."""

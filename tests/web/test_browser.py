@@ -3,42 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 
 from playwright.async_api import expect
 
-from tests.web.browsing import Watched, browsing, needs_browser
-from tests.web.test_pages import HOSTILE
-from tests.web.visiting import visiting
-from tidegate.store import accounts, sign_ins, tokens
-from tidegate.store.database import Database
-from tidegate.web.rendering import NAVIGATION
-from tidegate.words import Platform, Standing
+from tests.web.browser_pages import PHONE, add_account, link, pages
+from tests.web.browsing import needs_browser
+from tests.web.hostile_words import HOSTILE
+from tidegate.access.queries import tokens
+from tidegate.database.pool import Database
+from tidegate.web.page_response import NAVIGATION
 
 pytestmark = needs_browser
-
-
-@asynccontextmanager
-async def pages(database: Database, **options: object) -> AsyncIterator[Watched]:
-    async with visiting(database) as client:
-        base = str(client.base_url).rstrip("/")
-        async with browsing(base, await link(database, base), **options) as watched:
-            yield watched
-
-
-async def link(database: Database, base: str) -> str:
-    """An address that signs somebody in, once."""
-    async with database.transaction() as connection:
-        return f"{base}/sign-in?once={await sign_ins.make_link(connection)}"
-
-
-async def add_account(database: Database, name: str) -> None:
-    async with database.transaction() as connection:
-        await accounts.add(connection, name, Platform.TELEGRAM, Standing.NORMAL, loopback="x")
-
-
-PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True}
 
 
 async def test_every_page_is_whole_while_there_is_nothing_to_show(database: Database) -> None:
@@ -111,3 +86,32 @@ async def test_a_token_is_made_shown_once_and_revoked(database: Database) -> Non
         await watched.page.get_by_role("button", name="Revoke").click()
         await expect(watched.page.locator("#tokens")).to_contain_text("There is no token yet")
         assert await watched.problems() == []
+
+
+async def test_tokens_of_a_backup_are_confirmed_by_hand(database: Database) -> None:
+    """What waits is in sight on the first page, and one press lets one token work again, or all of them."""
+    async with database.transaction() as connection:
+        for name in ("one", "two", "three"):
+            await tokens.add(connection, name, [tokens.TokenScope.READ], None)
+        await tokens.unconfirm_all(connection)
+    for name, options in (("one", {"color_scheme": "light"}), ("two", {"color_scheme": "dark", **PHONE})):
+        async with pages(database, **options) as watched:
+            await watched.go("/")
+            await watched.page.get_by_role("link", name="Confirm or revoke").click()
+            await watched.page.wait_for_selector("#live.on")
+            assert await watched.problems() == []
+            assert await watched.too_wide() == 0
+            await watched.page.get_by_role("button", name=f"Confirm {name}").click()
+            await expect(watched.page.locator("#said")).to_contain_text("is confirmed.")
+            assert await watched.problems() == []
+
+
+async def test_one_press_signs_every_browser_out(database: Database) -> None:
+    """After a question; the other browser is asked to sign in as soon as it does anything."""
+    async with pages(database) as watched, pages(database) as other:
+        await watched.go("/settings")
+        watched.page.on("dialog", lambda dialog: dialog.accept())
+        await watched.page.get_by_role("button", name="Sign out everywhere").click()
+        await watched.page.wait_for_url("**/sign-in")
+        answer = await other.page.request.get(f"{other.base}/settings")  # its cookies; the page may move by itself
+        assert "/sign-in" in answer.url

@@ -1,4 +1,4 @@
-"""What strangers and accidents do to the web floor, over real HTTP: input, faults, outages, prefixes, scopes."""
+"""What strangers and accidents do to the web server, over real HTTP: input, faults, outages, prefixes, scopes."""
 
 from __future__ import annotations
 
@@ -9,18 +9,20 @@ from collections.abc import AsyncIterator
 import httpx
 import pytest
 
-from tests.web.test_api import token
-from tests.web.test_reminders import GROUPS, filled
-from tests.web.test_signing_in import PASSWORD, set_password
-from tests.web.test_web import answering
+from tests.web.api_client import token
+from tests.web.operator_password import PASSWORD, set_password
+from tests.web.reminder_client import GROUPS, filled
 from tests.web.visiting import HTML, htmx, sign_in, visiting
-from tidegate.store import sign_ins, target_lists
-from tidegate.store.database import Database
-from tidegate.store.tokens import TokenScope
+from tests.web.web_client import answering
+from tidegate.access.queries import sign_ins
+from tidegate.access.queries.tokens import TokenScope
+from tidegate.database.pool import Database
+from tidegate.reminders.queries import target_lists
 from tidegate.web import make_app
-from tidegate.web.api.document import document
-from tidegate.web.edge import HEADERS, LONGEST_BODY
-from tidegate.web.rendering import NAVIGATION
+from tidegate.web.openapi import document
+from tidegate.web.page_response import NAVIGATION
+from tidegate.web.server.request_checks import LONGEST_BODY, MOST_HEADERS
+from tidegate.web.server.security_headers import HEADERS
 
 TURNS = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 TURNING = "\u2069\u200f\u202eשלם [exe.]\u2067"
@@ -68,6 +70,12 @@ class TestInput:
         """Whoever names something "uploads" sends no longer body than anybody else."""
         assert (await client.put(path, content=b"x" * (LONGEST_BODY + 1))).status_code == 413
 
+    async def test_a_head_has_only_so_many_lines(self, client: httpx.AsyncClient) -> None:
+        """Beyond a hundred it is refused before anything is looked up."""
+        for path in ("/channels", "/api/channels"):
+            many = await client.get(path, headers=[(f"x-{number}", "x") for number in range(MOST_HEADERS)])
+            assert (many.status_code, "may have 100 headers" in many.text) == (431, True)
+
     async def test_who_guesses_a_link_costs_no_hash(self, client: httpx.AsyncClient, database: Database) -> None:
         """The link is looked at before the password, which takes a core and 64 MiB to hash."""
         guessed = await client.post("/sign-in/once", data={"once": "guessed", "password": "short"})
@@ -77,17 +85,16 @@ class TestInput:
         known = await client.post("/sign-in/once", data={"once": secret, "password": "short"})
         assert (known.status_code, "must have 10" in known.text) == (400, True)
 
-    async def test_an_address_made_up_for_a_proxy_breaks_nothing(
-        self, client: httpx.AsyncClient, database: Database
-    ) -> None:
-        """Whatever a proxy passes on is counted; only the one it added itself, not those that a visitor claims."""
+    async def test_an_address_made_up_for_a_proxy_breaks_nothing(self, database: Database) -> None:
+        """Of what a proxy passes on only the address counts that it added itself, not those that a visitor claims."""
         await set_password(database)
         made_up = "".join(chr(33 + number * number % 89) for number in range(10_000)).replace(",", "")
-        for claimed in (made_up, "203.0.113.9, 198.51.100.7", "192.0.2.1, 198.51.100.7"):
-            wrong = await client.post("/sign-in", data={"password": "x"}, headers={"x-forwarded-for": claimed})
-            assert wrong.status_code == 403
+        async with visiting(database, TIDEGATE_WEB_PROXIES="127.0.0.1") as client:
+            for claimed in (made_up, "203.0.113.9, 198.51.100.7", "192.0.2.1, 198.51.100.7"):
+                wrong = await client.post("/sign-in", data={"password": "x"}, headers={"x-forwarded-for": claimed})
+                assert wrong.status_code == 403
         counted = await database.pool.fetch("SELECT client, count(*) FROM sign_in_tries GROUP BY 1 ORDER BY 2")
-        assert [(row["client"], row["count"]) for row in counted] == [(made_up[:64], 1), ("198.51.100.7", 2)]
+        assert [(row["client"], row["count"]) for row in counted] == [("127.0.0.1", 1), ("198.51.100.7", 2)]
 
 
 class TestTrouble:

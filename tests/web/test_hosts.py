@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.web.visiting import HTML, loaded, visiting
-from tidegate.errors import BadInput
-from tidegate.store.database import Database
-from tidegate.web.site import Site
+from tidegate.core.errors import BadInput
+from tidegate.database.pool import Database
+from tidegate.web.site_address import Site
 
 OPEN_TO_ALL = ["/health", "/metrics", "/sign-in", "/static/style.css", "/api/openapi.json", "/"]
 OWN = ["127.0.0.1", "127.3.2.1:80", "LocalHost:8742", "localhost.", "[::1]", "[::1]:8742"]

@@ -6,11 +6,11 @@ import asyncio
 
 from playwright.async_api import Page, Route, expect
 
+from tests.web.browser_pages import add_account, pages
 from tests.web.browsing import needs_browser
-from tests.web.test_browser import add_account, pages
-from tests.web.test_reminders import GROUPS, PNG
-from tests.web.test_signing_in import PASSWORD, set_password
-from tidegate.store.database import Database
+from tests.web.operator_password import PASSWORD, set_password
+from tests.web.reminder_client import GROUPS, PNG
+from tidegate.database.pool import Database
 
 pytestmark = needs_browser
 
@@ -24,15 +24,15 @@ async def test_the_keyboard_keeps_its_place_while_the_page_moves(database: Datab
         button = watched.page.get_by_role("button", name="Pause second")
         await button.focus()
         await add_account(database, "third")
-        await expect(watched.page.locator("#accounts")).to_contain_text("third", timeout=30_000)
+        await expect(watched.page.locator("#accounts")).to_contain_text("third")
         await expect(button).to_be_focused()
         assert await watched.problems() == []
 
         await watched.page.route("**/events*", lambda route: route.fulfill(status=503, body="away"))
         await watched.page.reload()
-        await expect(watched.page.locator("#live")).to_contain_text("Not live", timeout=30_000)
+        await expect(watched.page.locator("#live")).to_contain_text("Not live")
         await watched.page.unroute("**/events*")
-        await expect(watched.page.locator("#live")).to_have_text("Live", timeout=30_000)
+        await expect(watched.page.locator("#live")).to_have_text("Live")
 
 
 async def test_what_is_typed_outlives_colours_slow_files_and_the_session(database: Database) -> None:
@@ -64,6 +64,7 @@ async def test_what_is_typed_outlives_colours_slow_files_and_the_session(databas
         arrives.set()
         await expect(page.locator("[data-file]").first).to_have_text("poster.png")
 
+        watched.session_may_end = True
         await database.pool.execute("DELETE FROM sessions")
         await page.get_by_role("button", name="4. Review").click()
         await sign_in(page)
@@ -81,6 +82,7 @@ async def test_what_is_typed_into_a_channels_page_outlives_the_session(database:
         page = watched.page
         await watched.go("/channels/1")
         await page.get_by_label("File its archives to").fill("Group 2")
+        watched.session_may_end = True
         await database.pool.execute("DELETE FROM sessions")
         await page.get_by_role("button", name="Enable").click()
         await expect(page.get_by_role("alert")).to_contain_text("what you typed is kept meanwhile")

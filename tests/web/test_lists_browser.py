@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 from playwright.async_api import expect
 
+from tests.web.browser_pages import pages
 from tests.web.browsing import needs_browser
-from tests.web.test_browser import pages
-from tests.web.test_pages import HOSTILE
-from tests.web.test_reminders import GROUPS
-from tidegate.store import target_lists
-from tidegate.store.database import Database
+from tests.web.hostile_words import HOSTILE
+from tests.web.reminder_client import GROUPS
+from tidegate.database.pool import Database
+from tidegate.reminders.queries import target_lists
 
 pytestmark = needs_browser
 
@@ -62,10 +62,11 @@ async def test_a_list_made_elsewhere_can_be_chosen_at_once(database: Database) -
     async with pages(database) as watched:
         await watched.go("/reminders/new")
         await watched.page.get_by_label("Name of the reminder").fill("Friday stock")
-        await expect(watched.page.get_by_label("Which list")).to_have_value("shops")
+        await watched.page.get_by_label("A saved list").check()
+        await watched.page.get_by_label("Which list").select_option("shops")
         async with database.transaction() as connection:
             await target_lists.add(connection, "branches")
-        await expect(watched.page.get_by_label("Which list").locator("option")).to_have_count(2, timeout=30_000)
+        await expect(watched.page.get_by_label("Which list").locator("option:enabled")).to_have_count(2)
         await expect(watched.page.get_by_label("Which list")).to_have_value("shops")
         await expect(watched.page.get_by_label("Name of the reminder")).to_have_value("Friday stock")
         assert await watched.problems() == []

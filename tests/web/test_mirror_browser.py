@@ -9,16 +9,19 @@ import pytest
 from playwright.async_api import expect
 
 from tests.held import NOON
-from tests.store.test_context import kept, said
+from tests.history.stored_messages import kept, said
+from tests.web.archive_builder import add_archive
+from tests.web.browser_pages import PHONE, link, pages
 from tests.web.browsing import needs_browser
-from tests.web.test_api_archives import add_archive
-from tests.web.test_api_channels import see
-from tests.web.test_browser import PHONE, link, pages
-from tests.web.test_pages import HOSTILE
-from tidegate.store import cycles, feed, messages
-from tidegate.store.channels import Kept
-from tidegate.store.database import Database
-from tidegate.words import AccountId
+from tests.web.hostile_words import HOSTILE
+from tests.web.seen_channels import see
+from tidegate.channels.queries.channels import KnownChannel
+from tidegate.core.ids import AccountId
+from tidegate.cycles.queries import cycles
+from tidegate.database.pool import Database
+from tidegate.events.kinds.channels import ChannelRead
+from tidegate.events.queries import feed
+from tidegate.history.queries import messages
 
 __all__ = ["kept"]  # a fixture
 
@@ -26,7 +29,7 @@ pytestmark = needs_browser
 
 
 @pytest.fixture
-async def archive(database: Database, kept: Kept) -> int:
+async def archive(database: Database, kept: KnownChannel) -> int:
     """A forum with gaps, topics and a history; a hostile message, a hostile channel, and an archive that failed."""
     await see(database, kept, {number: f"Room {number}" for number in range(100, 170)} | {8: HOSTILE})
     async with database.transaction() as connection:
@@ -45,12 +48,14 @@ async def archive(database: Database, kept: Kept) -> int:
         await connection.execute("INSERT INTO places (channel, topic, title) VALUES ($1, 5, $2)", kept.key, HOSTILE)
         report = {"calls_total": 3, "verdicts": {"unchanged": 1_085, "changed": 1}, "messages": 12}
         await cycles.record(connection, kept.reader or AccountId(0), 4, NOON, report, whole=True)
-        told = {"channel": kept.number, "topic": None, "messages": 12, "archives": 1}
-        await feed.record(connection, "channel.read", kept.title, told)
+        read = ChannelRead(channel=kept.number, topic=None, messages=12, archives=1)
+        await feed.record(connection, kept.title, read)
         return await add_archive(connection, kept, HOSTILE, f"tower/{HOSTILE}", state="failed")
 
 
-async def test_every_page_is_whole_with_hostile_words_in_it(database: Database, kept: Kept, archive: int) -> None:
+async def test_every_page_is_whole_with_hostile_words_in_it(
+    database: Database, kept: KnownChannel, archive: int
+) -> None:
     """No error, no other host, no serious finding of axe-core, nothing wider than a phone's screen."""
     async with pages(database, color_scheme="light", **PHONE) as watched:
         for path in (
@@ -64,7 +69,9 @@ async def test_every_page_is_whole_with_hostile_words_in_it(database: Database, 
         assert await watched.problems() == []
 
 
-async def test_a_channel_is_found_while_one_types_and_steered(database: Database, kept: Kept, archive: int) -> None:
+async def test_a_channel_is_found_while_one_types_and_steered(
+    database: Database, kept: KnownChannel, archive: int
+) -> None:
     """What is typed narrows the list and stands in the address; on the channel's page each button says what it did."""
     async with pages(database) as watched:
         page = watched.page
@@ -85,7 +92,7 @@ async def test_a_channel_is_found_while_one_types_and_steered(database: Database
 
 
 async def test_a_failure_is_tried_again_and_a_search_leads_to_the_message(
-    database: Database, kept: Kept, archive: int
+    database: Database, kept: KnownChannel, archive: int
 ) -> None:
     """The archive's page asks for another try; a search finds the message and opens its channel there."""
     async with pages(database) as watched:
@@ -96,23 +103,25 @@ async def test_a_failure_is_tried_again_and_a_search_leads_to_the_message(
         await watched.go("/messages")
         await page.get_by_label("Words to look for").fill("which tower")
         await page.keyboard.press("Enter")
-        await page.get_by_role("link", name="in its channel").click()
+        await page.get_by_role("link", name="Show in channel").click()
         await expect(page.locator("#m1")).to_contain_text("which tower?")
         await expect(page.locator("#m4 del")).to_have_text("never mind")
-        await page.get_by_text("What it said before").first.click()
+        await page.get_by_text("Earlier versions").first.click()
         await expect(page.locator("#m3 details")).to_contain_text("and this?")
         assert await watched.problems() == []
     assert await database.pool.fetchval("SELECT by_hand FROM failures WHERE archive = $1", archive)
 
 
-async def test_a_day_to_jump_to_is_the_readers_own(database: Database, kept: Kept) -> None:
+async def test_a_day_to_jump_to_is_the_readers_own(database: Database, kept: KnownChannel) -> None:
     """The form names the browser's zone and brings it along; an instant shown in that zone has UTC in its title."""
     async with pages(database) as watched:
         await watched.go(f"/channels/{kept.key}/messages")
-        await watched.page.get_by_label("From this day on (Asia/Tokyo)").fill(f"{NOON:%Y-%m-%d}")
-        await watched.page.get_by_role("button", name="Go there").click()
+        await watched.page.get_by_text("Jump to date").click()
+        await expect(watched.page.locator(".jump .hint")).to_contain_text("Asia/Tokyo")
+        await watched.page.get_by_label("Date").fill(f"{NOON:%Y-%m-%d}")
+        await watched.page.get_by_role("button", name="Go").click()
         await watched.page.wait_for_url("**zone=Asia%2FTokyo*")
-        shown = watched.page.locator("ol time").first
-        await expect(shown).to_have_text(re.compile(r"GMT\+9$"))
+        shown = watched.page.locator("ol time[data-show=clock]").first
+        await expect(shown).to_have_text(re.compile(r"^21:00$"))
         await expect(shown).to_have_attribute("title", re.compile(r" · \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC$"))
         assert await watched.problems() == []

@@ -11,23 +11,25 @@ import httpx
 import pytest
 from fastapi.routing import APIRoute
 
-from tests.web.test_api import token
+from tests.web.api_client import token
 from tests.web.visiting import htmx, sign_in, visiting
-from tidegate.store.database import Database
-from tidegate.store.tokens import TokenScope
+from tidegate.access.queries.tokens import TokenScope
+from tidegate.database.pool import Database
 from tidegate.web import pages
-from tidegate.web.api.document import document
+from tidegate.web.openapi import document
 
 GONE = "4711"
 NAMED_IN_A_FORM = ["/accounts/pause", "/accounts/resume", "/accounts/sync", "/accounts/sign-in", "/reminders/fire",
-                   "/reminders/test", "/reminders/remove", "/settings/tokens/revoke"]  # fmt: skip
-FORM = {"name": GONE, "reminder": GONE, "resolution": "sent", "group": "1", "answer": "x"}
+                   "/reminders/test", "/reminders/test-privately", "/reminders/remove",
+                   "/settings/tokens/revoke"]  # fmt: skip
+FORM = {"name": GONE, "reminder": GONE, "resolution": "sent", "group": "1", "answer": "x", "account": "shop"}
 REMINDER = {"name": "x", "account": "shop", "parts": [{"text": "x"}], "all": True}
 BODIES = {
     "/api/reminders/{reminder}": REMINDER,
     "/api/reminders/{reminder}/test": {"target": "x"},
     "/api/target-lists/{saved_list}": {"name": "x", "groups": []},
     "/api/runs/{run}/resolve": {"as": "sent"},
+    "/api/runs/{run}/remainder": {"account": "shop"},
 }
 MAKES_IT = ("/uploads/{name}", "/api/uploads/{name}")
 
@@ -35,7 +37,9 @@ MAKES_IT = ("/uploads/{name}", "/api/uploads/{name}")
 def routes() -> list[tuple[str, str]]:
     """Every page and button that names something: those with a place for it in their address, and the forms above."""
     modules = [
-        importlib.import_module(f"{pages.__name__}.{found.name}") for found in pkgutil.iter_modules(pages.__path__)
+        importlib.import_module(f"{pages.__name__}.{found.name}")
+        for found in pkgutil.iter_modules(pages.__path__)
+        if not found.ispkg
     ]
     all_of_them = [route for module in modules for route in module.pages.routes if isinstance(route, APIRoute)]
     in_address = [

@@ -11,16 +11,23 @@ import httpx
 import pytest
 
 from tests.waiting import until
+from tests.web.hostile_words import HOSTILE
 from tests.web.visiting import htmx, sign_in, visiting
-from tidegate import steering
-from tidegate.errors import Halted
-from tidegate.store import accounts, tokens
-from tidegate.store.database import Database
-from tidegate.web.assets import HTMX, HTMX_SHA256, all_assets
-from tidegate.web.rendering import NAVIGATION
-from tidegate.words import AccountState, Platform, Standing
+from tidegate.access.queries import tokens
+from tidegate.access.queries.tokens import TokenScope
+from tidegate.accounts.queries import accounts
+from tidegate.app import operator_requests
+from tidegate.core.account import AccountState, Standing
+from tidegate.core.errors import Halted
+from tidegate.database.pool import Database
+from tidegate.platforms.discord import DISCORD
+from tidegate.platforms.whatsapp import WHATSAPP
+from tidegate.web.page_response import NAVIGATION
+from tidegate.web.static_files import all_assets
 
-HOSTILE = '<script>alert("x")</script>"\' onload=\u202e\u2066' + "ł" * 10_000
+HTMX = "htmx-2.0.11.min.js"
+HTMX_SHA256 = "d6fdc75f204e6bdefa99b69bf1e6d4ac69b8a364f77929f45c13476b4000f717"
+"""Of the file in npm's package htmx.org@2.0.11; its licence (0BSD) is stored beside it."""
 
 
 @pytest.fixture
@@ -92,7 +99,7 @@ class TestOverview:
     ) -> None:
         """Each part alone is what the whole page shows of it."""
         async with database.transaction() as connection:
-            account = await accounts.add(connection, "shop", Platform.WHATSAPP, Standing.NEW, loopback="x")
+            account = await accounts.add(connection, "shop", WHATSAPP, Standing.NEW, loopback="x")
             await accounts.change_state(connection, account, AccountState.SIGNED_OUT, expected=[AccountState.ACTIVE])
         parts = {
             "lanes": "signed out",
@@ -116,13 +123,13 @@ class TestAccounts:
     async def test_one_that_was_stopped_says_why(self, client: httpx.AsyncClient, database: Database) -> None:
         """Paused by a platform it needs a person, and the page says what the platform said; paused by a person not."""
         async with database.transaction() as connection:
-            number = await accounts.add(connection, "shop", Platform.WHATSAPP, Standing.NEW, loopback="x")
+            number = await accounts.add(connection, "shop", WHATSAPP, Standing.NEW, loopback="x")
             await accounts.note_stop(connection, number, Halted("The number is <restricted>."))
         assert "The number is &lt;restricted&gt;." in (await client.get("/accounts")).text
         assert "See what to do" in (await client.get("/overview/needs")).text
         async with database.transaction() as connection:
-            await steering.resume(connection, "shop")
-            await steering.pause(connection, "shop")
+            await operator_requests.resume(connection, "shop")
+            await operator_requests.pause(connection, "shop")
         assert "restricted" not in (await client.get("/accounts")).text
         assert "Nothing waits for you" in (await client.get("/overview/needs")).text
 
@@ -132,9 +139,7 @@ class TestAccounts:
         """The page offers it where it is wanted; asked for another account it is refused with a sentence."""
         token = client.headers["x-for-tests"]
         async with database.transaction() as connection:
-            number = await accounts.add(
-                connection, "bot", Platform.DISCORD, Standing.NEW, loopback="http://127.0.0.1:9"
-            )
+            number = await accounts.add(connection, "bot", DISCORD, Standing.NEW, loopback="http://127.0.0.1:9")
         assert "Sign in again" not in (await client.get("/accounts")).text
         refused = await client.post("/accounts/sign-in", data={"name": "bot"}, headers=htmx(token))
         assert (refused.status_code, "not signed out" in refused.json()["detail"]) == (400, True)
@@ -160,7 +165,7 @@ class TestAccounts:
     ) -> None:
         """Its row leads to a page that asks; for an account that is signed in, that page is a sentence."""
         async with database.transaction() as connection:
-            number = await accounts.add(connection, "my shop", Platform.WHATSAPP, Standing.NEW, loopback="x")
+            number = await accounts.add(connection, "my shop", WHATSAPP, Standing.NEW, loopback="x")
         early = await client.get("/accounts/sign-in", params={"name": "my shop"})
         assert (early.status_code, "not signed out" in early.text) == (400, True)
         async with database.transaction() as connection:
@@ -174,7 +179,7 @@ class TestAccounts:
         """Nobody types a code for nothing; and a sign-in that is not under way has nothing to answer."""
         token = client.headers["x-for-tests"]
         async with database.transaction() as connection:
-            await accounts.add(connection, "shop", Platform.WHATSAPP, Standing.NEW, loopback="x")
+            await accounts.add(connection, "shop", WHATSAPP, Standing.NEW, loopback="x")
         wanted = {"name": "shop", "platform": "telegram", "change_token": token}
         refused = await client.post("/accounts/add", data=wanted)
         assert (refused.status_code, "choose another name" in refused.text) == (400, True)
@@ -210,6 +215,36 @@ class TestSettings:
         assert (none.status_code, none.json()["detail"]) == (
             400, "Choose at least one scope: a token without one opens nothing.",
         )  # fmt: skip
+
+    async def test_a_token_may_expire(self, client: httpx.AsyncClient, database: Database) -> None:
+        """As it was chosen; what cannot be is a sentence."""
+        token = client.headers["x-for-tests"]
+        wanted = {"name": "bot", "scope": "read", "change_token": token}
+        made = await client.post("/settings/tokens", data={**wanted, "expires": "2099-12-31"})
+        assert "It expires <time" in made.text
+        listed = (await client.get("/settings/tokens")).text
+        assert '<td data-label="Expires"><time datetime="2099-12-31T00:00:00+00:00">' in listed
+        refused = await client.post("/settings/tokens", data={**wanted, "name": "b", "expires": "2001-01-01"})
+        assert (refused.status_code, "would have expired already" in refused.text) == (400, True)
+
+    async def test_tokens_of_a_backup_are_confirmed(self, client: httpx.AsyncClient, database: Database) -> None:
+        """The first page says that they wait, and settings have a button for each and one for all."""
+        token = client.headers["x-for-tests"]
+        async with database.transaction() as connection:
+            for name in ("a", "b", "c"):
+                await tokens.add(connection, name, [TokenScope.READ], None)
+            await tokens.unconfirm_all(connection)
+        assert "3 tokens of a restored backup open nothing" in (await client.get("/")).text
+        text = (await client.get("/settings")).text
+        assert (text.count("needs confirmation"), "Confirm all 3" in text) == (3, True)
+        said = []
+        for name in ({"name": "a"}, {}):
+            answer = await client.post("/settings/tokens/confirm", data=name, headers=htmx(token))
+            said.append(answer.headers["tidegate-said"])
+        assert said == ['"Token \\"a\\" is confirmed."', '"2 tokens confirmed."']
+        assert "needs confirmation" not in (await client.get("/settings")).text
+        again = await client.post("/settings/tokens/confirm", headers=htmx(token))
+        assert (again.status_code, again.json()["detail"]) == (409, "No token needs confirmation.")
 
 
 class TestFiles:

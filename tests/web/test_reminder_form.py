@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidegate.reminders.written import as_written, checked
-from tidegate.rules.scheduling import Every
+from tidegate.core.errors import BadInput
+from tidegate.reminders.reminder_parser import as_written, parse_reminder
+from tidegate.reminders.rules.schedule import Every
 from tidegate.web.reminder_form import WEEKDAYS, ReminderForm, form_of
 
 texts = st.text(st.characters(blacklist_categories=["Cs", "Cc"], blacklist_characters="{}"), min_size=1, max_size=30)
@@ -18,22 +20,26 @@ messages = st.lists(st.tuples(texts.filter(str.strip), st.sampled_from(["", "pos
 def forms(draw: st.DrawFn) -> ReminderForm:
     hours = sorted(draw(st.sets(st.integers(0, 24), min_size=2, max_size=2)))
     parts = draw(messages)
+    to = draw(st.sampled_from(["all", "list", "named"]))
+    fires = draw(st.sampled_from(["repeat", "once", "cron", "hand"]))
+    every = draw(st.sampled_from(Every))
+    repeats = every if fires == "repeat" else None
     return ReminderForm(
         name=draw(named),
         account=draw(named),
-        to=draw(st.sampled_from(["all", "list", "named"])),
-        saved_list=draw(named),
-        group=draw(st.lists(named, min_size=1, max_size=5)),
+        to=to,
+        saved_list=draw(named) if to == "list" else "",
+        group=draw(st.lists(named, min_size=1, max_size=5)) if to == "named" else [],
         text=[text for text, _ in parts],
         file=[file for _, file in parts],
         sha256=["ab" * 32 if file else "" for _, file in parts],
-        fires=draw(st.sampled_from(["repeat", "once", "cron", "hand"])),
-        every=draw(st.sampled_from(Every)),
+        fires=fires,
+        every=every,
         time=f"{draw(st.integers(0, 23)):02}:{draw(st.integers(0, 59)):02}",
-        weekday=draw(st.sampled_from(WEEKDAYS)),
-        day=str(draw(st.integers(1, 31))),
-        at="2026-12-01T09:00",
-        cron=draw(st.sampled_from(["0 9 * * FRI", "*/5 * * * *", "0 9 L * *"])),
+        weekday=draw(st.sampled_from(WEEKDAYS)) if repeats is Every.WEEK else "",
+        day=str(draw(st.integers(1, 31))) if repeats is Every.MONTH else "",
+        at="2026-12-01T09:00" if fires == "once" else "",
+        cron=draw(st.sampled_from(["0 9 * * FRI", "*/5 * * * *", "0 9 L * *"])) if fires == "cron" else "",
         timezone=draw(st.sampled_from(["Asia/Kuala_Lumpur", "UTC"])),
         start_hour=hours[0],
         end_hour=hours[1],
@@ -43,16 +49,16 @@ def forms(draw: st.DrawFn) -> ReminderForm:
 @given(forms())
 def test_editing_shows_what_was_written(form: ReminderForm) -> None:
     """Made into a document, read back into the inputs and written again, it is the same reminder."""
-    written = as_written(checked(form.document()))
+    written = as_written(parse_reminder(form.document()))
     again = form_of(7, written, form.files)
-    assert as_written(checked(again.document())) == written
+    assert as_written(parse_reminder(again.document())) == written
     assert (again.reminder, again.files) == ("7", form.files)
 
 
 def test_the_presets_are_the_seeds() -> None:
     """Every day at 09:00 within delivery hours from 6 to 18; nothing else has to be chosen."""
     form = ReminderForm(name="stock", account="shop", to="all", text=["Good morning"], file=[""], sha256=[""])
-    written = as_written(checked(form.document()))
+    written = as_written(parse_reminder(form.document()))
     assert written["schedule"] == {"cron": "0 9 * * *"}
     assert (written["delivery_window_start_hour"], written["delivery_window_end_hour"]) == (6, 18)
 
@@ -72,3 +78,42 @@ def test_a_simple_repeat_stays_one() -> None:
         "0 9 31 * *": ("repeat", "month", "09:00"),
         "0 9 * 1 *": ("cron", "day", "09:00"),
     }
+
+
+BELONGS = {
+    "group": ("to", {"named"}, ["Group 1"]), "others": ("to", {"named"}, "Group 1"),
+    "saved_list": ("to", {"list"}, "shops"), "at": ("fires", {"once"}, "2026-12-01T09:00"),
+    "cron": ("fires", {"cron"}, "0 9 * * FRI"),
+}  # fmt: skip
+
+
+@given(form=forms(), given=st.sampled_from(sorted(BELONGS)))
+def test_nothing_shown_on_the_screen_is_left_undone(form: ReminderForm, given: str) -> None:
+    """An input that belongs to a choice which is not taken is refused with a sentence, never ignored: one ticked group
+    with "All" chosen does not write to everybody."""
+    choice, takes, value = BELONGS[given]
+    contradicting = form.model_copy(update={given: value})
+    if getattr(form, choice) in takes:
+        contradicting.document()
+    else:
+        with pytest.raises(BadInput, match="You chose"):
+            contradicting.document()
+
+
+@given(form=forms(), given=st.sampled_from([("weekday", "FRI", Every.WEEK), ("day", "3", Every.MONTH)]))
+def test_a_day_belongs_to_its_repeat(form: ReminderForm, given: tuple[str, str, Every]) -> None:
+    """Friday chosen and "every day" left: it is refused, and does not fire daily."""
+    name, value, every = given
+    contradicting = form.model_copy(update={name: value})
+    if form.fires == "repeat" and form.every is every:
+        contradicting.document()
+    else:
+        with pytest.raises(BadInput, match="you chose"):
+            contradicting.document()
+
+
+def test_every_week_needs_its_weekday() -> None:
+    """It is asked for, and not guessed."""
+    form = ReminderForm(name="n", account="a", to="all", text=["x"], file=[""], sha256=[""], every=Every.WEEK)
+    with pytest.raises(BadInput, match="on which day"):
+        form.document()

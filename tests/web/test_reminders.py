@@ -3,42 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator
-from typing import Any
+from datetime import UTC, datetime
 
 import httpx
 import pytest
 
-from tests.web.test_api_house import UNSTORABLE
-from tests.web.test_pages import HOSTILE
-from tests.web.visiting import htmx, sign_in, visiting
-from tidegate.store.database import Database
+from tests.held import holding
+from tests.reminders.parse_count import counted_parses
+from tests.web.hostile_words import HOSTILE
+from tests.web.refusal_sentences import UNSTORABLE
+from tests.web.reminder_client import PNG, client, filled
+from tests.web.visiting import htmx
+from tidegate.database.pool import Database
 
-PNG = b"\x89PNG\r\n\x1a\n" + bytes(100)
-GROUPS = """
-INSERT INTO accounts (name, platform, standing) VALUES ('shop', 'telegram', 'normal');
-INSERT INTO pace (account, tat, rate, ceiling) VALUES (1, clock_now() - interval '1 day', 40, 40);
-INSERT INTO channels (platform, number, title, kind)
-SELECT 'telegram', n, 'Group ' || n, 'group' FROM generate_series(1, 3) n;
-INSERT INTO sights (account, channel, may_post) SELECT 1, id, true FROM channels;
-"""
-FORM = {
-    "name": "Friday stock", "account": "shop", "to": "all", "text": "Good morning {group}", "file": "", "sha256": "",
-    "fires": "hand", "timezone": "UTC", "start_hour": "0", "end_hour": "24",
-}  # fmt: skip
-
-
-@pytest.fixture
-async def client(database: Database) -> AsyncIterator[httpx.AsyncClient]:
-    """Somebody who is signed in, with an account that writes to three groups."""
-    await database.pool.execute(GROUPS)
-    async with visiting(database) as opened:
-        opened.headers["x-for-tests"] = await sign_in(opened, database)
-        yield opened
-
-
-def filled(client: httpx.AsyncClient, **values: Any) -> dict[str, Any]:
-    return {**FORM, **values, "change_token": client.headers["x-for-tests"]}
+__all__ = ["client"]  # a fixture
 
 
 class TestWriting:
@@ -55,6 +33,13 @@ class TestWriting:
         saved = await client.post("/reminders/save", data=filled(client))
         assert saved.headers["location"] == "/reminders"
         assert "Friday stock" in (await client.get("/reminders")).text
+
+    async def test_each_request_parses_the_document_once(self, client: httpx.AsyncClient) -> None:
+        """Reviewing, saving and firing each take the reminder in once; nothing on the way reads it again."""
+        with counted_parses() as parses:
+            for path in ("/reminders/review", "/reminders/save", "/reminders/fire"):
+                answer = await client.post(path, data=filled(client, reminder="Friday stock" * path.endswith("fire")))
+                assert (answer.is_error, parses.since_last()) == (False, 1), (path, answer.text)
 
     async def test_what_does_not_fit_is_said_beforehand(self, client: httpx.AsyncClient, database: Database) -> None:
         """One send a minute into an hour for very many groups."""
@@ -149,6 +134,47 @@ async def test_nor_is_it_looked_for(client: httpx.AsyncClient, path: str) -> Non
     assert (answer.status_code, UNSTORABLE in answer.text) == (400, True)
 
 
+class TestWhatTheScreenSays:
+    @pytest.mark.parametrize("path", ["/reminders/review", "/reminders/save"])
+    async def test_all_chosen_and_one_ticked_is_refused(
+        self, client: httpx.AsyncClient, database: Database, path: str
+    ) -> None:
+        """Without scripts as well: a sentence, everything as it was typed, and nothing is kept."""
+        answer = await client.post(path, data=filled(client, to="all", group="Group 2", fires="repeat"))
+        assert "Group 2" in answer.text
+        assert "to send it to them alone" in answer.text
+        answer = await client.post(path, data=filled(client, to="all", fires="repeat", at="2026-12-01T09:00"))
+        assert "the date 2026-12-01 09:00" in answer.text
+        assert await database.pool.fetchval("SELECT count(*) FROM reminders") == 0
+
+    async def test_the_review_names_who_gets_it_and_when(self, client: httpx.AsyncClient) -> None:
+        """Each group by name, all groups as all, and the firing in words."""
+        named = filled(client, to="named", group=["Group 2"], fires="repeat", every="week", weekday="FRI")
+        text = (await client.post("/reminders/review", data=named)).text
+        assert ("Group 2" in text, "Group 1" in text, "every week on FRI at 09:00" in text) == (True, False, True)
+        text = (await client.post("/reminders/review", data=filled(client))).text
+        assert "All groups it may write to" in text
+        assert all(f"Group {number}" in text for number in (1, 2, 3))
+        assert "when somebody fires it" in text
+
+    async def test_fired_after_its_hours_it_asks_when_to_send(
+        self, client: httpx.AsyncClient, database: Database
+    ) -> None:
+        """Nothing is fired by the first click; "Send it then" opens a run that waits for the next hours."""
+        async with holding(database, datetime(2026, 3, 2, 20, tzinfo=UTC)):
+            await client.post("/reminders/save", data=filled(client, start_hour="6", end_hour="18"))
+            asked = await client.post("/reminders/fire", data=filled(client, reminder="1"))
+            assert asked.headers["location"] == "/reminders/1/fire"
+            assert await database.pool.fetchval("SELECT count(*) FROM runs") == 0
+            text = (await client.get("/reminders/1/fire")).text
+            assert "06:00 to 18:00 (UTC)" in text
+            assert "3 groups" in text
+            fired = await client.post("/reminders/fire", data=filled(client, reminder="1", next_window="true"))
+            assert fired.headers["location"] == "/activity/1"
+            run = await database.pool.fetchrow("SELECT state, opens_at FROM runs")
+            assert (run["state"], run["opens_at"]) == ("waiting", datetime(2026, 3, 3, 6, tzinfo=UTC))
+
+
 class TestFiles:
     async def test_a_picture_is_sent_ahead_and_goes_with_a_message(
         self, client: httpx.AsyncClient, database: Database
@@ -178,6 +204,18 @@ class TestFiles:
         answer = await client.put(f"/uploads/{name}", content=content, headers=htmx(client.headers["x-for-tests"]))
         assert (answer.status_code, sentence in answer.json()["detail"]) == (400, True)
         assert await database.pool.fetchval("SELECT count(*) FROM media") == 0
+
+    @pytest.mark.parametrize("path", ["/reminders/review", "/reminders/save"])
+    @pytest.mark.parametrize("name", ["/etc/passwd", "../poster.png", "a\\b.png", ".env"])
+    async def test_a_form_names_files_by_plain_names(
+        self, client: httpx.AsyncClient, database: Database, path: str, name: str
+    ) -> None:
+        """A form that was tampered with puts no path into a reminder."""
+        token = client.headers["x-for-tests"]
+        sent = (await client.put("/uploads/poster.png", content=PNG, headers=htmx(token))).json()
+        answer = await client.post(path, data=filled(client, file=name, sha256=sent["sha256"]))
+        assert "The file needs a plain name" in answer.text
+        assert await database.pool.fetchval("SELECT count(*) FROM reminders") == 0
 
     async def test_nobody_uploads_without_signing_in(self, client: httpx.AsyncClient, database: Database) -> None:
         """Nor from another site."""
@@ -211,7 +249,7 @@ class TestRuns:
 
     async def test_older_runs_are_a_page_away(self, client: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch) -> None:
         """The newest first, the others by a link, until there are none; news load the page that is shown."""
-        monkeypatch.setattr("tidegate.web.pages.activity._RUNS", 2)
+        monkeypatch.setattr("tidegate.web.pages.runs._RUNS", 2)
         token = client.headers["x-for-tests"]
         await client.post("/reminders/save", data=filled(client))
         for run in (1, 2, 3):
@@ -230,6 +268,8 @@ class TestRuns:
         token = client.headers["x-for-tests"]
         await client.post("/reminders/save", data=filled(client))
         assert (await client.post("/activity/pause-all", headers=htmx(token))).status_code == 204
+        overview = (await client.get("/")).text
+        assert ("every run is paused" in overview, "Nothing waits for you" in overview) == (True, False)
         assert "every run is paused" in (await client.get("/activity")).text
         refused = await client.post("/reminders/fire", data={"reminder": "1"}, headers=htmx(token))
         assert refused.status_code == 409
@@ -252,6 +292,36 @@ class TestRuns:
         page = (await client.get("/activity/1")).text
         assert "success" in page
         assert "Nobody knows" not in page
+
+    async def test_what_is_left_is_sent_from_another_account(
+        self, client: httpx.AsyncClient, database: Database
+    ) -> None:
+        """The run's page offers it where groups are left, and the next one names who is not in it."""
+        await client.post("/reminders/save", data=filled(client))
+        await client.post("/reminders/fire", data=filled(client, reminder="1"))
+        assert "Send what is left" not in (await client.get("/activity/1")).text
+        await client.post("/activity/1/cancel", data=filled(client))
+        await database.pool.execute(
+            "INSERT INTO accounts (name, platform, standing) VALUES ('other', 'telegram', 'normal')"
+        )
+        await database.pool.execute("INSERT INTO sights (account, channel, may_post) VALUES (2, 1, true)")
+        shown = (await client.get("/activity/1")).text
+        assert "Send what is left from another account" in shown
+        made = (await client.post("/activity/1/remainder", data=filled(client, account="other"))).text
+        assert "It goes to 1 group and is sent by" in made
+        assert "is not in this group" in made
+        assert "rest of run 1" in (await client.get("/reminders")).text
+
+        shown = (await client.get("/activity/1")).text
+        assert 'It was made into the reminder <a href="/reminders/2/edit">' in shown
+        assert "2 groups got nothing of it and are in no other reminder" in shown
+        await database.pool.execute("INSERT INTO sights (account, channel, may_post) VALUES (2, 2, true), (2, 3, true)")
+        await client.post("/activity/1/remainder", data=filled(client, account="other"))
+        shown = (await client.get("/activity/1")).text
+        assert ("/reminders/3/edit" in shown, "Send what is left" in shown) == (True, False)
+        again = await client.post("/activity/1/remainder", data=filled(client, account="other"))
+        assert again.status_code == 409
+        assert "has what is left of it already" in again.text
 
     async def test_a_reminder_is_forgotten_and_its_runs_stay(self, client: httpx.AsyncClient) -> None:
         """Removing one is asked before, and says so."""

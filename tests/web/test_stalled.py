@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 
-import asyncpg
 import httpx
 import pytest
 
-from tests.waiting import until
-from tests.web.test_api import token
+from tests.waiting import PATIENCE, until
+from tests.web.api_client import token
+from tests.web.stalled_database import WAITING, stalled
 from tests.web.visiting import htmx, sign_in, visiting
-from tidegate.store import feed
-from tidegate.store.database import Database
-from tidegate.store.tokens import TokenScope
+from tidegate.access.queries.tokens import TokenScope
+from tidegate.database.pool import Database
+from tidegate.events.kinds.accounts import AccountAdded
+from tidegate.events.queries import feed
 
 SENTENCE = "The database does not answer right now. Try again in a moment."
-WAITING = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
 
 
 @pytest.fixture
@@ -27,19 +26,6 @@ async def client(database: Database) -> AsyncIterator[httpx.AsyncClient]:
     async with visiting(database, TIDEGATE_WEB_WAITS_FOR="3s") as opened:
         opened.headers["x-for-tests"] = await sign_in(opened, database)
         yield opened
-
-
-@asynccontextmanager
-async def stalled(database: Database, *tables: str) -> AsyncIterator[None]:
-    """Nothing about these tables is answered meanwhile: somebody holds them."""
-    holder = await asyncpg.connect(database.address.direct)
-    try:
-        async with holder.transaction():
-            for table in tables:
-                await holder.execute(f"LOCK TABLE {table} IN ACCESS EXCLUSIVE MODE")
-            yield
-    finally:
-        await holder.close()
 
 
 async def test_a_page_gives_up_and_says_so(client: httpx.AsyncClient, database: Database) -> None:
@@ -80,7 +66,7 @@ async def test_open_pages_hear_news_for_longer(client: httpx.AsyncClient, databa
         async with stalled(database, "channels"):
             assert (await client.get("/channels")).status_code == 503
         async with database.transaction() as connection:
-            await feed.record(connection, "account.added", "shop")
-        while not (line := await anext(lines)).startswith("data: "):
-            pass
-        assert '"account"' in line
+            await feed.record(connection, "shop", AccountAdded(platform="telegram", standing="normal"))
+        async with asyncio.timeout(PATIENCE):
+            while '"account"' not in await anext(lines):  # the sign-in before it may still be told
+                pass

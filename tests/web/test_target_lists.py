@@ -11,15 +11,15 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.web.test_api import refused, token
-from tests.web.test_api_house import UNSTORABLE
-from tests.web.test_api_reminders import WRITTEN
-from tests.web.test_pages import HOSTILE
-from tests.web.test_reminders import client, filled
-from tidegate.store import group_list, target_lists
-from tidegate.store.database import Database
-from tidegate.store.group_list import Sought
-from tidegate.store.tokens import TokenScope
+from tests.web.api_client import refused, token
+from tests.web.hostile_words import HOSTILE
+from tests.web.refusal_sentences import UNSTORABLE
+from tests.web.reminder_client import client, filled
+from tests.web.reminder_document import WRITTEN
+from tidegate.access.queries.tokens import TokenScope
+from tidegate.database.pool import Database
+from tidegate.reminders.queries import group_choice, target_lists
+from tidegate.reminders.queries.group_choice import GroupFilter
 
 __all__ = ["client"]  # a fixture
 
@@ -144,7 +144,7 @@ class TestPages:
         assert f'href="{LISTS}" target="_blank"' in form
         assert 'hx-trigger="news-list from:body"' in form
         options = (await client.get(f"{LISTS}/options", params={"saved_list": "shops"})).text
-        assert options == '<option value="shops" selected>shops (0)</option>'
+        assert options == '<option value="">choose one</option><option value="shops" selected>shops (0)</option>'
 
 
 class TestApi:
@@ -161,6 +161,7 @@ class TestApi:
             "name": "others",
             "groups": [{"title": "Group 3", "platform": "telegram", "number": 3, "state": "ok"}],
             "reminders": ["Friday stock"],
+            "next": None,
         }
         assert (await api.get("/api/reminders/Friday stock")).json()["list"] == "others"
         assert '"Friday stock"' in refused(await api.delete(f"{API}/others"), 409)
@@ -194,7 +195,7 @@ class TestApi:
     async def test_what_cannot_be_is_a_sentence(
         self, api: httpx.AsyncClient, wanted: dict[str, Any], status: int, sentence: str
     ) -> None:
-        """Law 12, and nothing half written: the list is as it was."""
+        """bad-input-gets-a-sentence, and nothing half written: the list is as it was."""
         await api.post(API, json={"name": "shops", "groups": ["Group 1"]})
         assert sentence in refused(await api.post(API, json=wanted), status)
         assert [one["name"] for one in (await api.get(API)).json()["lists"]] == ["shops"]
@@ -240,7 +241,7 @@ async def test_what_is_on_a_list_is_what_was_put_and_not_taken(
             wanted = {keys[number] for number in numbers}
             await (target_lists.put if put else target_lists.take)(connection, saved, wanted)
             expected = expected | (wanted - {0}) if put else expected - wanted
-            on_it = await group_list.all_sought(connection, Sought(saved, on_it=True))
-            off_it = await group_list.all_sought(connection, Sought(saved, on_it=False))
+            on_it = await group_choice.all_sought(connection, GroupFilter(saved, on_it=True))
+            off_it = await group_choice.all_sought(connection, GroupFilter(saved, on_it=False))
             assert (set(on_it), set(off_it)) == (expected, set(keys[1:]) - expected)
         await trial.rollback()

@@ -1,4 +1,4 @@
-"""The web floor over real HTTP: health, metrics, refusals, and taking the address."""
+"""The web server over real HTTP: health, metrics, refusals, and taking the address."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import signal
 import socket
 import subprocess
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from http import HTTPStatus
 from pathlib import Path
 
@@ -20,30 +19,16 @@ from fastapi import FastAPI
 
 from tests.cli.program import TIDEGATE, environment, tidegate
 from tests.servers import make_home
+from tests.waiting import PATIENCE
+from tests.web.web_client import PLAIN, answering
 from tidegate import __version__
-from tidegate.errors import BadInput
-from tidegate.lag import LOOP_LAG
-from tidegate.store import workers
-from tidegate.store.database import Database
-from tidegate.store.schema import HEAD
+from tidegate.app.loop_lag import LOOP_LAG
+from tidegate.core.errors import BadInput
+from tidegate.database.migrations import HEAD
+from tidegate.database.pool import Database
 from tidegate.web import listen, make_app, serve_web
-
-PLAIN = {"timeout": 30, "trust_env": False, "verify": False}
-"""A client of this machine alone: it needs no certificates, and to load them takes longer than most requests."""
-
-
-@asynccontextmanager
-async def answering(app: FastAPI) -> AsyncIterator[httpx.AsyncClient]:
-    listener = listen("127.0.0.1", 0)
-    port = listener.getsockname()[1]
-    serving = asyncio.create_task(serve_web(app, listener))
-    try:
-        async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", **PLAIN) as client:
-            yield client
-    finally:
-        serving.cancel()
-        await asyncio.wait([serving])
-        assert serving.cancelled()
+from tidegate.web.server import http_server
+from tidegate.workers.queries import workers
 
 
 @pytest.fixture
@@ -205,7 +190,7 @@ class TestListening:
                 assert taken.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
 
     async def test_an_answer_under_way_may_finish(self, database: Database) -> None:
-        """Ending the web floor cuts off nobody who already asked."""
+        """Ending the web server cuts off nobody who already asked."""
         app, asked, go = make_app(database), asyncio.Event(), asyncio.Event()
 
         @app.get("/slow")
@@ -226,8 +211,24 @@ class TestListening:
             assert (await asking).json() == "done"
         await asyncio.wait([serving])
 
+    async def test_an_answer_without_end_is_cut_off(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """A request that hangs keeps the process for a few seconds, no longer."""
+        monkeypatch.setattr(http_server, "_SECONDS_TO_FINISH", 0.1)
+        app, asked = FastAPI(), asyncio.Event()
+
+        @app.get("/endless")
+        async def endless() -> None:
+            asked.set()
+            await asyncio.Event().wait()
+
+        async with answering(app) as client:
+            asking = asyncio.create_task(client.get("/endless"))
+            await asked.wait()
+        with pytest.raises(httpx.TransportError):
+            await asking
+
     async def test_it_leaves_signals_to_whoever_started_it(self, database: Database) -> None:
-        """`serve` hands accounts over at SIGTERM; the web floor must not take the signal away."""
+        """`serve` hands accounts over at SIGTERM; the web server must not take the signal away."""
         before = signal.getsignal(signal.SIGTERM), signal.getsignal(signal.SIGINT)
         async with answering(make_app(database)) as client:
             await client.get("/health")
@@ -249,7 +250,7 @@ class TestCommand:
             assert httpx.get(f"{address}/health", **PLAIN).json()["status"] == "ok"
             assert "Choose a password" in httpx.get(link, **PLAIN).text
             web.send_signal(told)
-            assert web.wait(timeout=30) == 0
+            assert web.wait(timeout=PATIENCE) == 0
             assert web.stderr.read() == ""
 
     def test_a_port_in_use_starts_nothing(self, tmp_path: Path) -> None:

@@ -9,17 +9,17 @@ from pathlib import Path
 
 import httpx
 
-from tests.web.test_web import answering
-from tidegate.sources import Loaded, load
-from tidegate.store import sign_ins
-from tidegate.store.database import Database
+from tests.web.web_client import answering
+from tidegate.access.queries import sign_ins
+from tidegate.app.setting_sources import LoadedSettings, load
+from tidegate.database.pool import Database
 from tidegate.web import make_app
-from tidegate.web.guard import COOKIE
+from tidegate.web.site_address import COOKIE
 
 HTML = {"accept": "text/html,*/*;q=0.8"}
 
 
-def loaded(**variables: str) -> Loaded:
+def loaded(**variables: str) -> LoadedSettings:
     """Settings of nobody's machine, and the given ones."""
     return load({"TIDEGATE_HOME": "/nowhere", **variables}, folder=Path("/nowhere"))
 

@@ -1,4 +1,4 @@
-"""The command line: one module a noun.
+"""The command line: one module per noun.
 
 A noun's module imports what its work needs inside its commands, so that ``tidegate --help`` stays quick.
 """
@@ -10,28 +10,16 @@ from typing import Annotated
 import typer
 
 from tidegate import __version__
-from tidegate.cli import (
-    account,
-    archive,
-    backfill,
-    calls,
-    channel,
-    context,
-    cycle,
-    db,
-    demo,
-    feed,
-    loopback,
-    plan,
-    reminder,
-    runs,
-    search,
-    settings,
-    token,
-    web,
-    worker,
-)
-from tidegate.cli.failures import as_sentences
+from tidegate.cli.accounts import account
+from tidegate.cli.archives import archive
+from tidegate.cli.channels import channel
+from tidegate.cli.cycles import calls, cycle, plan
+from tidegate.cli.demo import demo, loopback
+from tidegate.cli.error_messages import as_sentences
+from tidegate.cli.history import backfill, context, search
+from tidegate.cli.reminders import reminder, runs
+from tidegate.cli.service import db, feed, settings, token, web, worker
+from tidegate.core.terminal import guard_streams, print_line
 
 app = typer.Typer(
     name="tidegate",
@@ -48,7 +36,7 @@ def _tidegate(
     version: Annotated[
         bool,
         typer.Option(
-            "--version", help="Print the version and end.", is_eager=True, callback=lambda on: _print_version(on=on)
+            "--version", help="Print the version and exit.", is_eager=True, callback=lambda on: _print_version(on=on)
         ),
     ] = False,
 ) -> None:
@@ -57,7 +45,7 @@ def _tidegate(
 
 def _print_version(*, on: bool) -> None:
     if on:
-        print(f"tidegate {__version__}")
+        print_line(f"tidegate {__version__}")
         raise typer.Exit
 
 
@@ -87,5 +75,6 @@ app.command("demo")(demo.demo)
 
 def main() -> None:
     """The ``tidegate`` program."""
+    guard_streams()
     with as_sentences():
         app()

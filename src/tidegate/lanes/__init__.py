@@ -1,7 +1,9 @@
-"""Lanes: one account's road to its platform, with the platform's verbs, in turn and paced."""
+"""Lanes: one client per account with the platform's verbs; every call is rate limited, paused when required, logged."""
 
+from tidegate.lanes.call_gate import CallGate
+from tidegate.lanes.concurrency_limits import TRANSFERS, ReadLimits, SendLimits
 from tidegate.lanes.lane import Lane
-from tidegate.lanes.limits import TRANSFERS, ReadLimits, SendLimits
-from tidegate.lanes.sending import Claimed
+from tidegate.lanes.long_waits import parking_long_waits
+from tidegate.lanes.sends import Claimed
 
-__all__ = ["TRANSFERS", "Claimed", "Lane", "ReadLimits", "SendLimits"]
+__all__ = ["TRANSFERS", "CallGate", "Claimed", "Lane", "ReadLimits", "SendLimits", "parking_long_waits"]

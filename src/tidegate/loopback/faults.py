@@ -1,4 +1,4 @@
-"""Trouble made on purpose: which of a platform's next calls go wrong, and how."""
+"""Faults made on purpose: which of a platform's next calls fail, and how."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from enum import StrEnum
 
 
 class FaultKind(StrEnum):
-    """What goes wrong with a call; docs/loopback.md says which platform knows which."""
+    """How a call fails; docs/loopback.md says which platform supports which fault."""
 
     WAIT = "wait"
     ERROR = "error"
@@ -31,7 +31,7 @@ class FaultKind(StrEnum):
 
 @dataclass(slots=True)
 class Fault:
-    """Strikes the next *count* calls it fits; an empty method, account or channel fits every one."""
+    """Applies to the next *count* matching calls; an empty method, account or channel matches every call."""
 
     kind: FaultKind
     method: str = ""
@@ -50,7 +50,7 @@ class Fault:
 
 
 class Faults:
-    """The faults still to strike, in the order they were asked for."""
+    """The faults that are still to be applied, in the order they were requested."""
 
     def __init__(self) -> None:
         self.waiting: list[Fault] = []
@@ -62,7 +62,7 @@ class Faults:
         self.waiting.clear()
 
     def strike(self, method: str, account: str, channels: Collection[int]) -> Fault | None:
-        """The fault that strikes this call, if any; it is used up by one."""
+        """The fault that applies to this call, if any; its count is lowered by one."""
         for fault in self.waiting:
             if fault.fits(method, account, channels):
                 fault.count -= 1

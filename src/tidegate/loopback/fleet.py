@@ -1,4 +1,4 @@
-"""Worker processes to be killed, frozen and ended on purpose, against the counting platform.
+"""Worker processes on the counting platform, which tests kill, freeze and end.
 
 They are forked from a parent that has everything imported already, so that a hundred of them take seconds. Demo, tests
 and benchmarks start them here; what they run is what ``tidegate worker`` runs.
@@ -19,37 +19,39 @@ from uuid import uuid4
 
 from pydantic import SecretStr
 
-from tidegate import logs
-from tidegate.app import House, open_house, run_worker
-from tidegate.clock import SystemClock
+from tidegate.app import logs
+from tidegate.app.composition import Runtime, open_runtime, run_worker
+from tidegate.app.mirror_service import WorkerSetup, worker_setup
+from tidegate.app.setting_types import LogLevel
+from tidegate.app.settings import Settings
+from tidegate.core import child_process
+from tidegate.core.account import Account
+from tidegate.core.clock import SystemClock
+from tidegate.core.ids import ChannelId
+from tidegate.core.platform import registered_platforms
 from tidegate.lanes import Lane
-from tidegate.loopback.client import counting_opener
-from tidegate.mirroring import Trade, trade_of
-from tidegate.port import ChannelId, NoteConnect, SendKey, Vault
-from tidegate.setting_kinds import LogLevel
-from tidegate.settings import Settings
-from tidegate.words import Account, Platform
+from tidegate.loopback.counting_client import counting_opener
+from tidegate.platforms.interface import NoteConnect, SendKey, Vault
 
-_START = multiprocessing.get_context("forkserver")
-_START.set_forkserver_preload(["tidegate.loopback.fleet"])
+multiprocessing.set_forkserver_preload(["tidegate.loopback.fleet"])
 
-Task = Callable[[House, Lane], Awaitable[None]]
+Task = Callable[[Runtime, Lane], Awaitable[None]]
 
 QUICK: Mapping[str, Any] = {
     "time_out": timedelta(seconds=6),
     "telegram_reads_per_second": 100,
     "whatsapp_reads_per_second": 25,
 }
-"""Settings of all these workers: no platform is hurt, and nobody wants to wait."""
+"""Settings of all these workers: fast, since no real platform is called."""
 
 
 @dataclass(frozen=True, slots=True)
 class Orders:
-    """What a worker of the fleet is told: where the database and the platform are, and what to do for each account.
+    """The configuration of a worker of the fleet: its database, its platform, and its task for each account.
 
-    With *cycle_every* it works as ``tidegate worker`` does, but for WhatsApp accounts where there is a counting
-    platform: for those it does its task. Without either it owns accounts and never gets to connect them. *settings* are
-    those that differ from the operator's usual ones.
+    With *cycle_every* it works as ``tidegate worker`` does. Only WhatsApp accounts get its task, where there is a
+    counting platform. Without either it owns accounts and never connects them. *settings* are those that differ
+    from the operator's usual ones.
     """
 
     database: str
@@ -61,28 +63,26 @@ class Orders:
     settings: Mapping[str, Any]
 
 
-async def keep_looking(house: House, lane: Lane) -> None:
-    """Look at a channel again and again: shows by the platform's record who serves the account."""
+async def keep_looking(runtime: Runtime, lane: Lane) -> None:
+    """Read a channel repeatedly, so that the platform's record shows which process serves the account."""
     while True:
         await lane.heads([ChannelId(1)])
         await SystemClock().sleep(timedelta(milliseconds=400))
 
 
-async def keep_sending(house: House, lane: Lane) -> None:
+async def keep_sending(runtime: Runtime, lane: Lane) -> None:
     """Send as fast as the pace allows."""
     while True:
         await lane.send(ChannelId(1), "tick", key=SendKey(uuid4().hex))
 
 
 def start(orders: Orders) -> ForkServerProcess:
-    """Start a worker; it ends in order on SIGTERM, and in any other way it is made to."""
-    process = _START.Process(target=_worker, args=(orders,), daemon=True)
-    process.start()
-    return process
+    """Start a worker; SIGTERM ends it in order, and tests may also kill or freeze it."""
+    return child_process.fork(_worker, orders)
 
 
 def _worker(orders: Orders) -> None:
-    logs.set_up(LogLevel.ERROR)  # what happens to these workers is meant to
+    logs.set_up(LogLevel.ERROR)  # tests kill these workers on purpose
     asyncio.run(_work(orders))
 
 
@@ -98,14 +98,14 @@ async def _work(orders: Orders) -> None:
     loop.add_signal_handler(signal.SIGINT, lambda: None)  # Ctrl-C is for the parent, which ends its workers in order
     named = {"home": orders.home, "database_url": SecretStr(orders.database), "worker_name": orders.name}
     settings = Settings(**{**QUICK, **named, **orders.settings})
-    async with open_house(settings) as house:
-        trade = await _trade(house, orders)
-        await run_worker(house, openers=trade.openers, work=trade.work, stop=stop, handlers=trade.handlers)
+    async with open_runtime(settings) as runtime:
+        setup = await _trade(runtime, orders)
+        await run_worker(runtime, openers=setup.openers, work=setup.work, stop=stop, handlers=setup.handlers)
 
 
-async def _trade(house: House, orders: Orders) -> Trade:
+async def _trade(runtime: Runtime, orders: Orders) -> WorkerSetup:
     opener = counting_opener(orders.platform) if orders.platform else _never
-    simple = Trade(dict.fromkeys(Platform, opener), lambda lane: orders.task(house, lane), {})
+    simple = WorkerSetup(dict.fromkeys(registered_platforms(), opener), lambda lane: orders.task(runtime, lane), {})
     if orders.cycle_every is None:
         return simple
-    return await trade_of(house, others=simple if orders.platform else None, every=orders.cycle_every)
+    return await worker_setup(runtime, others=simple if orders.platform else None, every=orders.cycle_every)

@@ -1,1 +1,1 @@
-"""Platforms: one folder each, with a client (the calls) and translators (their words to ours)."""
+"""Platforms: one folder each, with a client (the calls) and the translation of its values and errors."""

@@ -1,1 +1,1 @@
-"""Reminders: what to say, to whom, when; and the runs that deliver it."""
+"""Reminders: what to say, to whom and when, and the runs that send it."""

@@ -1,4 +1,4 @@
-"""A reminder as a value: what to say, to which groups, when, and what to do when things do not go to plan."""
+"""A reminder as a value: what to say, to which groups, when, and what to do in exceptional cases."""
 
 from __future__ import annotations
 
@@ -6,31 +6,28 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from tidegate.port.media import MediaKind
-from tidegate.rules.delivering import WhenUnknown
-from tidegate.rules.scheduling import Schedule
-from tidegate.rules.window import Window
-
-PLACEHOLDERS = ("group", "date", "time", "reminder")
-"""What stands for something else in texts and captions: ``{group}`` and the like. ``{{`` is a brace."""
+from tidegate.lanes.rules.send_window import SendWindow
+from tidegate.platforms.interface.uploads import MediaKind
+from tidegate.reminders.rules.schedule import Schedule
+from tidegate.reminders.rules.send_states import WhenUnknown
 
 
 class WhenClosed(StrEnum):
-    """What becomes of the rest of a run when its window closes, or of all of it when it was fired too late."""
+    """What to do with the rest of a run when its window closes, or with a run that was fired too late."""
 
     STOP = "stop"
     RESUME_NEXT = "resume_next"
 
 
-class Begun(StrEnum):
-    """What becomes of a target that has begun when the window closes."""
+class BegunTarget(StrEnum):
+    """What to do with a target that has begun when the window closes."""
 
     FINISH = "finish"
     STRICT = "strict"
 
 
 class WhenOverlapping(StrEnum):
-    """What becomes of a firing while parts of the one before are left."""
+    """What to do with a firing while the one before has parts left to send."""
 
     QUEUE = "queue"
     SKIP_OLD = "skip_old"
@@ -56,24 +53,24 @@ class Targets:
 
 
 @dataclass(frozen=True, slots=True)
-class Policies:
-    """What the operator wants done when things do not go to plan."""
+class ReminderPolicies:
+    """What the operator wants done in exceptional cases."""
 
     when_window_closes: WhenClosed = WhenClosed.STOP
     when_fired_late: WhenClosed = WhenClosed.STOP
     when_unknown: WhenUnknown = WhenUnknown.HOLD
-    begun_target: Begun = Begun.FINISH
+    begun_target: BegunTarget = BegunTarget.FINISH
     when_overlapping: WhenOverlapping = WhenOverlapping.QUEUE
 
 
 @dataclass(frozen=True, slots=True)
 class Reminder:
-    """A reminder, checked. Without a *schedule* it is fired by hand."""
+    """A reminder that was parsed and checked. Without a *schedule* it is fired by hand."""
 
     name: str
     account: str
     targets: Targets
     parts: Sequence[ReminderPart]
-    window: Window
+    window: SendWindow
     schedule: Schedule | None
-    policies: Policies
+    policies: ReminderPolicies

@@ -1,4 +1,4 @@
-"""The application itself: health, metrics, the API, and the pages where somebody wants them."""
+"""The web application: health, metrics, the API and, unless switched off, the pages."""
 
 from __future__ import annotations
 
@@ -6,24 +6,26 @@ from http import HTTPStatus
 
 from fastapi import APIRouter, FastAPI
 from fastapi.responses import JSONResponse, Response
-from prometheus_client import CONTENT_TYPE_LATEST, REGISTRY, CollectorRegistry, generate_latest
 from starlette.types import ASGIApp
 
 from tidegate import __version__
-from tidegate.sources import Loaded, load
-from tidegate.store.database import Database
-from tidegate.store.feed import measure_lag
-from tidegate.web.api import api
-from tidegate.web.assets import assets
-from tidegate.web.conversations import Conversations
-from tidegate.web.edge import Edge
-from tidegate.web.health import Health, look
-from tidegate.web.news import News
+from tidegate.app.setting_sources import LoadedSettings, load
+from tidegate.core.clock import SystemClock
+from tidegate.database.pool import Database
+from tidegate.web.auth.sign_in import send_to_sign_in, signing_in
+from tidegate.web.live.event_stream import EventStream
+from tidegate.web.openapi import api
 from tidegate.web.pages import guarded_pages
-from tidegate.web.pool import PoolUse
-from tidegate.web.problems import explain
-from tidegate.web.signing_in import send_to_sign_in, signing_in
-from tidegate.web.site import Site
+from tidegate.web.pending_account_sign_ins import PendingSignIns
+from tidegate.web.server.client_connections import ConnectionLimits
+from tidegate.web.server.error_responses import explain
+from tidegate.web.server.health import Health, look
+from tidegate.web.server.heavy_request_limit import HeavyRequests
+from tidegate.web.server.metrics_endpoint import add_metrics
+from tidegate.web.server.request_checks import RequestChecks
+from tidegate.web.server.request_rate_limit import RequestRates
+from tidegate.web.site_address import Site
+from tidegate.web.static_files import assets
 
 _api, _pages = APIRouter(), APIRouter()
 """What every application of a process has alike: FastAPI makes ready once, at the first request, what was taken in."""
@@ -33,27 +35,39 @@ for router in (assets, signing_in, guarded_pages):
 
 
 class _Tidegate(FastAPI):
-    """With the edge around everything, the answer to our own faults included, which middleware would not reach."""
+    """Wraps everything in the request checks, also the response to internal errors, which middleware would not
+    reach."""
 
     def build_middleware_stack(self) -> ASGIApp:
-        return Edge(super().build_middleware_stack(), self.state.site)
+        return RequestChecks(super().build_middleware_stack(), self.state.site, self.state.request_rates)
 
 
-def make_app(database: Database, loaded: Loaded | None = None, *, pages: bool = True) -> FastAPI:
-    """The application over one open database, set as *loaded* says; a worker alone has no *pages*."""
+def make_app(
+    database: Database, loaded: LoadedSettings | None = None, *, pages: bool = True, beside_worker: bool = False
+) -> FastAPI:
+    """The application over one open database, set as *loaded* says; a worker alone has no *pages*.
+
+    *beside_worker*: a worker of this process needs connections too, so a third of them is left to it.
+    """
     loaded = loaded or load({})
-    database = database.within(loaded.settings.web_waits_for)
+    all_of_them = database.pool.get_max_size()
+    own = max(1, all_of_them * 2 // 3) if beside_worker else all_of_them
+    database = database.within(loaded.settings.web_waits_for, connections=own)
     site = Site.of(loaded.settings)
     app = _Tidegate(title="Tidegate", version=__version__, docs_url=None, redoc_url=None, openapi_url=None)
     explain(app)
     app.state.database = database
     app.state.loaded = loaded
     app.state.site = site
-    app.state.news = News(database)
-    app.state.conversations = Conversations()
-    app.state.without_end = (app.state.news, app.state.conversations)  # ended with the process
+    app.state.request_rates = RequestRates(loaded.settings.web_requests_per_second, SystemClock().ticks)
+    app.state.heavy_requests = HeavyRequests(loaded.settings.web_heavy_requests)
+    app.state.connection_limits = ConnectionLimits.of(loaded.settings)
+    app.state.event_stream = EventStream(database)
+    app.state.conversations = PendingSignIns()
+    app.state.without_end = (app.state.event_stream, app.state.conversations)  # ended with the process
     app.router.routes.extend(_api.routes)
     _add_health(app, database)
+    add_metrics(app, database)
     if pages:
         send_to_sign_in(app)
         app.router.routes.extend(_pages.routes)
@@ -61,16 +75,8 @@ def make_app(database: Database, loaded: Loaded | None = None, *, pages: bool = 
 
 
 def _add_health(app: FastAPI, database: Database) -> None:
-    of_this_app = CollectorRegistry()
-    of_this_app.register(PoolUse(database.pool))
-
     @app.api_route("/health", methods=["GET", "HEAD"])
     async def health() -> Response:
         found = await look(database)
         status = HTTPStatus.OK if isinstance(found, Health) else HTTPStatus.SERVICE_UNAVAILABLE
         return JSONResponse(found.document(), status_code=status)
-
-    @app.get("/metrics")
-    async def metrics() -> Response:
-        await measure_lag(database)
-        return Response(generate_latest(REGISTRY) + generate_latest(of_this_app), media_type=CONTENT_TYPE_LATEST)

@@ -1,4 +1,4 @@
-"""A reminder as the page's inputs have it, and the document it is written as; the same inputs make and change one."""
+"""The reminder form: its inputs, and the reminder document that they describe."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Any, Literal
 
 from pydantic import BaseModel
 
-from tidegate.errors import BadInput
-from tidegate.reminders.reminder import Begun, WhenClosed, WhenOverlapping
-from tidegate.rules.delivering import WhenUnknown
-from tidegate.rules.scheduling import Every
+from tidegate.core.errors import BadInput
+from tidegate.core.ids import ReminderId
+from tidegate.reminders.reminder_parser import WrittenPolicies
+from tidegate.reminders.rules.schedule import Every
 
 _CLOCK = r"(?P<minute>\d{1,2}) (?P<hour>\d{1,2})"
 _REPEATS = {
@@ -26,8 +26,8 @@ _REPEATS = {
 WEEKDAYS = ("MON", "TUE", "WED", "THU", "FRI", "SAT", "SUN")
 
 
-class ReminderForm(BaseModel):
-    """The inputs. *text*, *file* and *sha256* are one message each, side by side; what is empty is not one."""
+class ReminderForm(WrittenPolicies, BaseModel):
+    """The inputs. *text*, *file* and *sha256* are lists with one entry per message; an empty entry is no message."""
 
     reminder: str = ""
     name: str = ""
@@ -42,18 +42,13 @@ class ReminderForm(BaseModel):
     fires: Literal["repeat", "once", "cron", "hand"] = "repeat"
     every: Every = Every.DAY
     time: str = "09:00"
-    weekday: str = "MON"
-    day: str = "1"
+    weekday: str = ""
+    day: str = ""
     at: str = ""
     cron: str = ""
     timezone: str = ""
     start_hour: int = 6
     end_hour: int = 18
-    when_window_closes: WhenClosed = WhenClosed.STOP
-    when_fired_late: WhenClosed = WhenClosed.STOP
-    when_unknown: WhenUnknown = WhenUnknown.HOLD
-    begun_target: Begun = Begun.FINISH
-    when_overlapping: WhenOverlapping = WhenOverlapping.QUEUE
 
     @property
     def parts(self) -> list[tuple[str, str, str]]:
@@ -69,7 +64,8 @@ class ReminderForm(BaseModel):
         return {file: _hash(sha) for _, file, sha in self.parts if file}
 
     def document(self) -> dict[str, Any]:
-        """The reminder as ``written.checked`` reads it."""
+        """The reminder as ``written.checked`` reads it; ``BadInput`` where the inputs say two things."""
+        self._refuse_contradictions()
         return {
             "name": self.name.strip(),
             "account": self.account,
@@ -78,21 +74,39 @@ class ReminderForm(BaseModel):
             "timezone": self.timezone.strip() or "UTC",
             "delivery_window_start_hour": self.start_hour,
             "delivery_window_end_hour": self.end_hour,
-            "when_window_closes": self.when_window_closes,
-            "when_fired_late": self.when_fired_late,
-            "when_unknown": self.when_unknown,
-            "begun_target": self.begun_target,
-            "when_overlapping": self.when_overlapping,
+            **{name: getattr(self, name) for name in WrittenPolicies.model_fields},
             "parts": [{"media": file, "caption": text} if file else {"text": text} for text, file, _ in self.parts],
         }
+
+    def _refuse_contradictions(self) -> None:
+        """Refuse inputs of a choice that was not taken: they would be shown but not be used."""
+        if self.to != "named" and (named := self._named()):
+            raise BadInput(
+                f'You chose "{_CHOICES[self.to]}", and {len(named)} of the groups are ticked or written down as well: '
+                f'{_some(named)}. Choose "{_CHOICES["named"]}" to send it to them alone, or take them out.'
+            )
+        if self.to != "list" and self.saved_list:
+            raise BadInput(_two_things(self.to, "list", f'the list "{self.saved_list}"'))
+        if self.fires != "once" and self.at:
+            raise BadInput(_two_things(self.fires, "once", f"the date {self.at.replace('T', ' ')}"))
+        if self.fires != "cron" and self.cron.strip():
+            raise BadInput(_two_things(self.fires, "cron", f'the line "{self.cron.strip()}"'))
+        every = self.every if self.fires == "repeat" else None
+        if self.weekday and every is not Every.WEEK:
+            raise BadInput(_of_another_repeat(self.weekday, "weekday", "week", every or _CHOICES[self.fires]))
+        if self.day and every is not Every.MONTH:
+            raise BadInput(_of_another_repeat(self.day, "day of the month", "month", every or _CHOICES[self.fires]))
+
+    def _named(self) -> list[str]:
+        others = [line.strip() for line in self.others.splitlines() if line.strip()]
+        return list(dict.fromkeys([*self.group, *others]))
 
     def _targets(self) -> dict[str, Any]:
         if self.to == "all":
             return {"all": True}
         if self.to == "list":
             return {"list": self.saved_list}
-        others = [line.strip() for line in self.others.splitlines() if line.strip()]
-        return {"targets": list(dict.fromkeys([*self.group, *others]))}
+        return {"targets": self._named()}
 
     def _schedule(self) -> dict[str, Any]:
         match self.fires:
@@ -104,11 +118,53 @@ class ReminderForm(BaseModel):
                 return {"schedule": {"cron": self.cron.strip()}}
             case "repeat":
                 on = {Every.WEEK: self.weekday, Every.MONTH: self.day}.get(self.every)
+                if on == "":
+                    raise BadInput(f"Say on which day it fires every {self.every.value}.")
                 return {"schedule": {"every": self.every, "time": self.time or "09:00", **({"on": on} if on else {})}}
 
+    @property
+    def fires_in_words(self) -> str:
+        """The schedule in words, for the review."""
+        match self.fires:
+            case "hand":
+                return "when somebody fires it"
+            case "once":
+                return f"once, on {self.at.replace('T', ' at ')}"
+            case "cron":
+                return f"by the cron line {self.cron.strip()}"
+            case "repeat":
+                minute = f"at minute {self.time[-2:]}" if self.every is Every.HOUR else f"at {self.time}"
+                on = {Every.WEEK: f" on {self.weekday}", Every.MONTH: f" on day {self.day}"}.get(self.every, "")
+                return f"every {self.every.value}{on} {minute}"
 
-def form_of(number: int, written: Mapping[str, Any], files: Mapping[str, bytes]) -> ReminderForm:
-    """The inputs that a reminder's document would have come from."""
+
+_CHOICES = {
+    "named": "These", "list": "A saved list", "all": "All groups it may write to",
+    "repeat": "again and again", "once": "once", "cron": "by a cron line", "hand": "when I fire it",
+}  # fmt: skip
+"""The choices as the form words them."""
+
+_NAMED_AT_MOST = 5
+
+
+def _some(names: list[str]) -> str:
+    """The first names, and how many others there are."""
+    more = len(names) - _NAMED_AT_MOST
+    return ", ".join(f'"{name}"' for name in names[:_NAMED_AT_MOST]) + (f" and {more} more" if more > 0 else "")
+
+
+def _two_things(taken: str, other: str, given: str) -> str:
+    return (
+        f'You chose "{_CHOICES[taken]}", and gave {given} as well. Choose "{_CHOICES[other]}" to use it, or empty it.'
+    )
+
+
+def _of_another_repeat(given: str, what: str, every: str, taken: str) -> str:
+    return f'The {what} {given} is for one that fires every {every}, and you chose "{taken}". Change one of them.'
+
+
+def form_of(number: ReminderId, written: Mapping[str, Any], files: Mapping[str, bytes]) -> ReminderForm:
+    """The inputs for a stored reminder document."""
     parts = written["parts"]
     to: dict[str, Any] = {"to": "all"}
     if written.get("list"):
@@ -127,15 +183,12 @@ def form_of(number: int, written: Mapping[str, Any], files: Mapping[str, bytes])
         timezone=written["timezone"],
         start_hour=written["delivery_window_start_hour"],
         end_hour=written["delivery_window_end_hour"],
-        **{name: written[name] for name in _POLICIES if name in written},
+        **{name: written[name] for name in WrittenPolicies.model_fields if name in written},
     )
 
 
-_POLICIES = ("when_window_closes", "when_fired_late", "when_unknown", "begun_target", "when_overlapping")
-
-
 def _fires(schedule: Mapping[str, Any] | None) -> dict[str, Any]:
-    """A cron line that a simple repeat means is shown as the repeat."""
+    """A cron expression that equals a simple repeat is shown as the repeat."""
     if not schedule:
         return {"fires": "hand"}
     if "at" in schedule:
@@ -154,4 +207,4 @@ def _hash(text: str) -> bytes:
     try:
         return bytes.fromhex(text)
     except ValueError:
-        raise BadInput("A file of the form cannot be told. Choose it again.") from None
+        raise BadInput("A file of the form cannot be identified. Choose it again.") from None

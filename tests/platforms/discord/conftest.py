@@ -9,42 +9,19 @@ import pytest
 
 from tests.platforms.discord.people import CONTROL, account
 from tests.platforms.drawer import Drawer
-from tidegate.clock import Clock, SystemClock
+from tests.scenes import discord_server
+from tests.waiting import PATIENCE
+from tidegate.core.clock import Clock, SystemClock
 from tidegate.loopback.discord import DiscordServer, World
-from tidegate.loopback.discord.places import Bot, Channel, Guild
-from tidegate.platforms.discord import discord_opener
+from tidegate.loopback.discord.world.places import Bot, Channel, Guild
 from tidegate.platforms.discord.client import DiscordAccount
-from tidegate.platforms.discord.opening import SIGN_IN
-from tidegate.port import Hint
+from tidegate.platforms.discord.connector import SIGN_IN, discord_opener
+from tidegate.platforms.interface import UpdateHint
+
+discord, world = discord_server.discord, discord_server.world
+bot, guild = discord_server.bot, discord_server.guild
 
 Opens = Callable[..., Awaitable[DiscordAccount]]
-
-
-@pytest.fixture
-async def discord(clock: SystemClock) -> AsyncIterator[DiscordServer]:
-    """A running platform with one bot; a method it does not know fails the test."""
-    world = World(clock, seed=7)
-    world.add_bot("gate")
-    running = DiscordServer(world, clock)
-    await running.start()
-    yield running
-    await running.close()
-    assert world.record.unknown == []
-
-
-@pytest.fixture
-def world(discord: DiscordServer) -> World:
-    return discord.world
-
-
-@pytest.fixture
-def bot(world: World) -> Bot:
-    return next(iter(world.bots.values()))
-
-
-@pytest.fixture
-def guild(world: World) -> Guild:
-    return world.add_guild("The harbour")
 
 
 @pytest.fixture
@@ -89,9 +66,10 @@ async def opens(discord: DiscordServer, drawer: Drawer, noted: list[str]) -> Asy
         await client.close()
 
 
-async def next_hint(client: DiscordAccount, wanted: Callable[[Hint], bool] = lambda _: True) -> Hint:
+async def next_hint(client: DiscordAccount, wanted: Callable[[UpdateHint], bool] = lambda _: True) -> UpdateHint:
     """The next hint that is wanted, however long the platform takes to say it."""
-    async with asyncio.timeout(20):
-        while not wanted(hint := await client.hint()):
-            pass
-    return hint
+    async with asyncio.timeout(PATIENCE):
+        while True:
+            [hint] = await client.hints(most=1)
+            if wanted(hint):
+                return hint

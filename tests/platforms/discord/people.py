@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tidegate.words import Account, AccountId, AccountState, Platform, Standing
+from tidegate.core.account import Account, AccountState, Standing
+from tidegate.core.ids import AccountId
+from tidegate.platforms.discord import DISCORD
 
 CONTROL = "http://127.0.0.1:1"
 
@@ -21,5 +23,5 @@ class Person:
 
 def account(name: str = "reader") -> Account:
     return Account(
-        AccountId(1), name, Platform.DISCORD, Standing.NORMAL, AccountState.ACTIVE, state_until=None, loopback=CONTROL
+        AccountId(1), name, DISCORD, Standing.NORMAL, AccountState.ACTIVE, state_until=None, loopback=CONTROL
     )

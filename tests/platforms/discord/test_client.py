@@ -10,23 +10,17 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.platforms.discord.conftest import Opens
-from tidegate.errors import AskedToWait, ChannelGone, OutcomeUnknown, PlatformError, Refused, SignedOut
-from tidegate.loopback.discord import World, threads
-from tidegate.loopback.discord.permissions import Overwrite, Permission
-from tidegate.loopback.discord.places import Bot, Channel, ChannelKind, Guild
+from tidegate.core.errors import AskedToWait, ChannelGone, OutcomeUnknown, PlatformError, Refused, SignedOut
+from tidegate.core.ids import ChannelId, GuildId, MessageId
+from tidegate.core.platform_call import ScopeKind
+from tidegate.loopback.discord import World
+from tidegate.loopback.discord.world import threads
+from tidegate.loopback.discord.world.permissions import Overwrite, Permission
+from tidegate.loopback.discord.world.places import Bot, Channel, ChannelKind, Guild
 from tidegate.loopback.faults import Fault, FaultKind
 from tidegate.platforms.discord.client import DiscordAccount
-from tidegate.port import (
-    CannotAsk,
-    ChannelDeleted,
-    ChannelId,
-    Enclosure,
-    GuildId,
-    MessageId,
-    SendKey,
-)
-from tidegate.port import ChannelKind as OurKind
-from tidegate.words import ScopeKind
+from tidegate.platforms.interface import CannotAsk, ChannelDeleted, Enclosure, SendKey
+from tidegate.platforms.interface import ChannelKind as OurKind
 
 LIST = "GET /channels/{channel.id}/messages"
 SEND = "POST /channels/{channel.id}/messages"
@@ -200,7 +194,7 @@ async def test_a_guilds_channels_and_threads_take_one_call_each(
         one.id: one.head or None for one in (general, board, post, hidden)
     }
     listening = await opens()
-    assert listening.told() == heads
+    assert listening.known_heads() == heads
     kinds = {number: head.channel.kind for number, head in heads.items() if head.channel}
     assert kinds[ChannelId(board.id)] is OurKind.BOARD
     assert kinds[ChannelId(post.id)] is OurKind.THREAD
@@ -306,7 +300,7 @@ async def test_limits_are_known_before_a_call(client: DiscordAccount, world: Wor
 
 
 async def test_a_send_repeated_is_one_message(client: DiscordAccount, world: World, general: Channel) -> None:
-    """Law 6: the same key is the same message, while Discord remembers it."""
+    """claim-before-send: the same key is the same message, while Discord remembers it."""
     first = await client.send(ChannelId(general.id), "hello", key=KEY)
     again = await client.send(ChannelId(general.id), "hello", key=KEY)
     assert first == again
@@ -316,7 +310,7 @@ async def test_a_send_repeated_is_one_message(client: DiscordAccount, world: Wor
 
 
 async def test_a_send_nobody_answered_is_unknown(client: DiscordAccount, world: World, general: Channel) -> None:
-    """Law 6: it was taken, and the same key finds it."""
+    """claim-before-send: it was taken, and the same key finds it."""
     world.faults.add(Fault(FaultKind.DROP_AFTER_ACCEPT, SEND))
     with pytest.raises(OutcomeUnknown):
         await client.send(ChannelId(general.id), "hello", key=KEY)

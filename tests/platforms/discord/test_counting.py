@@ -1,4 +1,4 @@
-"""Law 1: what the ledger counts and what the platform counts is the same, method by method."""
+"""calls-through-a-lane: what the ledger counts and what the platform counts is the same, method by method."""
 
 from __future__ import annotations
 
@@ -10,22 +10,24 @@ from dataclasses import dataclass
 import pytest
 
 from tests.platforms.drawer import Drawer
-from tidegate.clock import SystemClock
-from tidegate.errors import ChannelGone, OutcomeUnknown, Refused, SignedOut
+from tests.waiting import PATIENCE
+from tidegate.core.clock import SystemClock
+from tidegate.core.errors import ChannelGone, OutcomeUnknown, Refused, SignedOut
+from tidegate.core.ids import ChannelId, GuildId, MessageId
+from tidegate.database.pool import Database
 from tidegate.lanes import Lane, ReadLimits, SendLimits
-from tidegate.loopback.discord import DiscordServer, World, threads
-from tidegate.loopback.discord.permissions import Overwrite, Permission
-from tidegate.loopback.discord.places import Bot, Channel, Guild
+from tidegate.lanes.queries.calls import CallLog, sums
+from tidegate.lanes.rules.send_pace import Allowance
+from tidegate.loopback.discord import DiscordServer, World
+from tidegate.loopback.discord.world import threads
+from tidegate.loopback.discord.world.permissions import Overwrite, Permission
+from tidegate.loopback.discord.world.places import Bot, Channel, Guild
 from tidegate.loopback.faults import Fault, FaultKind
-from tidegate.loopback.owning import add_account, open_lane
-from tidegate.platforms.discord import discord_opener
+from tidegate.loopback.owned_account import add_account, open_lane
+from tidegate.platforms.discord import DISCORD
 from tidegate.platforms.discord.client import DiscordAccount
-from tidegate.platforms.discord.opening import SIGN_IN
-from tidegate.port import CannotAsk, ChannelId, Enclosure, GuildId, MessageId, SendKey
-from tidegate.rules.pacing import Allowance
-from tidegate.store.calls import Ledger, sums
-from tidegate.store.database import Database
-from tidegate.words import Platform
+from tidegate.platforms.discord.connector import SIGN_IN, discord_opener
+from tidegate.platforms.interface import CannotAsk, Enclosure, SendKey
 
 QUICK = ReadLimits(per_second=None, at_once=100)
 BRISK = SendLimits(Allowance(ceiling=1_000, burst=50, floor=1), at_once=5)
@@ -38,7 +40,7 @@ class Harbour:
     """A lane on a loopback Discord, whose ledger counts connecting as well."""
 
     lane: Lane
-    ledger: Ledger
+    call_log: CallLog
     database: Database
     world: World
     guild: Guild
@@ -49,7 +51,7 @@ class Harbour:
         return ChannelId(self.general.id)
 
     async def ledgered(self) -> Counter[str]:
-        await self.ledger.flush()
+        await self.call_log.flush()
         counted: Counter[str] = Counter()
         async with self.database.connection() as connection:
             for one in await sums(connection):
@@ -62,19 +64,19 @@ async def harbour(
     database: Database, discord: DiscordServer, bot: Bot, guild: Guild, general: Channel
 ) -> AsyncIterator[Harbour]:
     clock, world = SystemClock(), discord.world
-    ledger = Ledger(database, clock)
-    account = await add_account(database, "gate", Platform.DISCORD)
+    call_log = CallLog(database, clock)
+    account = await add_account(database, "gate", DISCORD)
 
     async def find(_: str) -> str:
         return discord.address
 
     drawer = Drawer({SIGN_IN: world.token(bot).encode()})
-    client = await discord_opener(clock, find_loopback=find)(account, drawer, ledger.connecting(account.id))
+    client = await discord_opener(clock, find_loopback=find)(account, drawer, call_log.connecting(account.id))
     assert isinstance(client, DiscordAccount)
-    lane = await open_lane(account, client, ledger, database, sends=BRISK)
-    yield Harbour(lane, ledger, database, world, guild, general)
+    lane = await open_lane(account, client, call_log, database, sends=BRISK)
+    yield Harbour(lane, call_log, database, world, guild, general)
     await lane.close()
-    await ledger.close()
+    await call_log.close()
 
 
 async def test_every_verb_counts_as_discord_counts(harbour: Harbour) -> None:
@@ -138,13 +140,13 @@ async def test_what_is_final_is_asked_once(harbour: Harbour) -> None:
         await lane.page(harbour.channel, before=None)
     with pytest.raises(SignedOut):
         await lane.page(harbour.channel, before=None)
-    assert lane.stopped is not None
+    assert lane.gate.stopped is not None
     await lane.close()
     assert await harbour.ledgered() == world.record.by_method()
 
 
 async def test_a_send_in_doubt_is_counted_once(harbour: Harbour) -> None:
-    """Law 6: the lane does not repeat a send; whoever does so with the same key finds the first."""
+    """claim-before-send: the lane does not repeat a send; whoever does so with the same key finds the first."""
     harbour.world.faults.add(Fault(FaultKind.DROP_AFTER_ACCEPT, SEND))
     with pytest.raises(OutcomeUnknown):
         await harbour.lane.send(harbour.channel, "hello", key=SendKey("1"))
@@ -168,9 +170,9 @@ async def test_reconnecting_is_counted_too(harbour: Harbour, discord: DiscordSer
     """A lost connection costs a resume, counted as connecting on both sides; a new thread costs nothing."""
     discord.gateway.hang_up(4000)
     thread = threads.start(harbour.world, harbour.general, "a thread", text="hello")
-    async with asyncio.timeout(20):
-        while ChannelId(thread.id) not in (harbour.lane.told() or {}):
-            await harbour.lane.hint()
+    async with asyncio.timeout(PATIENCE):
+        while ChannelId(thread.id) not in (harbour.lane.known_heads() or {}):
+            await harbour.lane.hints(most=1)
     counted = await harbour.ledgered()
     assert counted == harbour.world.record.by_method()
     assert counted["gateway resume"] == 1

@@ -11,15 +11,16 @@ import pytest
 
 from tests.platforms.discord.conftest import Opens
 from tests.waiting import until
-from tidegate.clock import HeldClock
-from tidegate.errors import OutcomeUnknown, Refused
+from tidegate.core.clock import HeldClock
+from tidegate.core.errors import OutcomeUnknown, Refused
+from tidegate.core.ids import ChannelId, GuildId
 from tidegate.loopback.discord import World
-from tidegate.loopback.discord.places import Channel, Guild
+from tidegate.loopback.discord.world.places import Channel, Guild
 from tidegate.loopback.faults import Fault, FaultKind
 from tidegate.platforms.discord.client import DiscordAccount
 from tidegate.platforms.discord.rest import ANSWER_WITHIN, SLOWEST_UPLOAD
-from tidegate.port import ChannelId, Encloses, Enclosure, GuildId, Head, SendKey
-from tidegate.port.media import PostsMedia, RemovesDuplicates
+from tidegate.platforms.interface import Encloses, Enclosure, Head, SendKey
+from tidegate.platforms.interface.uploads import PostsMedia, RemovesDuplicates
 
 SEND = "POST /channels/{channel.id}/messages"
 KEY = SendKey("run 1, target 2, part 3")
@@ -60,7 +61,9 @@ async def test_every_group_gets_the_file_with_its_own_caption(
 async def test_d21_a_file_repeated_under_its_key_is_one_message(
     client: DiscordAccount, world: World, general: Channel
 ) -> None:
-    """D-21, law 6: the connection breaks after the message was taken; the same key again finds that very message."""
+    """D-21, claim-before-send: the connection breaks after the message was taken; the same key again finds that very
+    message.
+    """
     world.faults.add(Fault(FaultKind.DROP_AFTER_ACCEPT, SEND))
     with pytest.raises(OutcomeUnknown):
         await client.send_with(ChannelId(general.id), "Hello", [POSTER], key=KEY)
@@ -72,7 +75,7 @@ async def test_d21_a_file_repeated_under_its_key_is_one_message(
 async def test_a_file_above_discords_limit_is_refused_with_a_sentence(
     client: DiscordAccount, world: World, general: Channel
 ) -> None:
-    """Law 12: what is wrong and how much would be right; nothing was posted."""
+    """bad-input-gets-a-sentence: what is wrong and how much would be right; nothing was posted."""
     world.limits.file_bytes = len(CONTENT) - 1
     with pytest.raises(Refused, match="10 MiB"):
         await client.send_with(ChannelId(general.id), "", [POSTER], key=KEY)
@@ -88,7 +91,7 @@ async def test_a_channel_tells_how_large_a_file_it_takes(
     boosted.premium_tier = 2
     jetty = world.add_channel(boosted, "jetty")
     client = await opens(live=live)
-    told = client.told() if live else {**await listed(client, guild), **await listed(client, boosted)}
+    told = client.known_heads() if live else {**await listed(client, guild), **await listed(client, boosted)}
     limits = {number: head.channel.largest_file for number, head in (told or {}).items() if head.channel}
     assert limits == {general.id: 10 << 20, jetty.id: 50 << 20}
 

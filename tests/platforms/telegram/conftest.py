@@ -8,11 +8,11 @@ import pytest
 
 from tests.platforms.drawer import Drawer
 from tests.platforms.telegram.people import PHONE, account, finding, signed_in_before
-from tidegate.clock import Clock, SystemClock
+from tidegate.core.clock import Clock, SystemClock
 from tidegate.loopback.telegram import TelegramServer, World
-from tidegate.platforms.telegram import telegram_opener
+from tidegate.platforms.interface import ChannelPage
 from tidegate.platforms.telegram.client import TelegramAccount
-from tidegate.port import ChannelPage
+from tidegate.platforms.telegram.connector import telegram_opener
 
 Opens = Callable[..., Awaitable[TelegramAccount]]
 

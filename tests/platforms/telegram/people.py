@@ -7,12 +7,14 @@ from dataclasses import dataclass, field
 from hashlib import shake_256
 
 from tests.platforms.drawer import Drawer
+from tidegate.core.account import Account, AccountState, Standing
+from tidegate.core.ids import AccountId
 from tidegate.loopback.telegram import TelegramServer, World
-from tidegate.loopback.telegram.sealing import key_id
-from tidegate.loopback.telegram.world import SignIn
-from tidegate.platforms.telegram import Loopback
+from tidegate.loopback.telegram.encryption import key_id
+from tidegate.loopback.telegram.world.world import SignIn
+from tidegate.platforms.telegram import TELEGRAM
+from tidegate.platforms.telegram.connector import LoopbackTelegram
 from tidegate.platforms.telegram.session import SIGN_IN
-from tidegate.words import Account, AccountId, AccountState, Platform, Standing
 
 PHONE = "+1000001"
 CONTROL = "http://127.0.0.1:1"
@@ -50,7 +52,7 @@ class Person:
 
 def account(name: str = "reader") -> Account:
     return Account(
-        AccountId(1), name, Platform.TELEGRAM, Standing.NORMAL, AccountState.ACTIVE, state_until=None, loopback=CONTROL
+        AccountId(1), name, TELEGRAM, Standing.NORMAL, AccountState.ACTIVE, state_until=None, loopback=CONTROL
     )
 
 
@@ -79,7 +81,7 @@ async def come_back(server: TelegramServer) -> None:
 def finding(server: TelegramServer):
     """How the adapter finds this very server, whatever control address it is given."""
 
-    async def find(control: str) -> Loopback:
-        return Loopback(server.address, server.public_key_pem)
+    async def find(control: str) -> LoopbackTelegram:
+        return LoopbackTelegram(server.address, server.public_key_pem)
 
     return find

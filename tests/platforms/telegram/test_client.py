@@ -9,32 +9,30 @@ import pytest
 
 from tests.held import NOON
 from tests.platforms.telegram.conftest import Opens, all_channels
-from tidegate.clock import HeldClock
-from tidegate.errors import NotSent, OutcomeUnknown, PlatformError, Refused
+from tidegate.core.clock import HeldClock
+from tidegate.core.errors import NotSent, OutcomeUnknown, PlatformError, Refused
+from tidegate.core.ids import ChannelId, MessageId, TopicId, UploadId
 from tidegate.loopback.faults import Fault, FaultKind
 from tidegate.loopback.telegram import World
-from tidegate.loopback.telegram.channels import Channel
-from tidegate.platforms.telegram.client import TelegramAccount
-from tidegate.platforms.telegram.handles import handle_of, location_of
-from tidegate.platforms.telegram.troubles import HeldElsewhere
-from tidegate.platforms.telegram.wire import CONNECT_WITHIN
-from tidegate.port import (
+from tidegate.loopback.telegram.world.channels import Channel
+from tidegate.platforms.connect_timeout import CONNECT_WITHIN
+from tidegate.platforms.interface import (
     CannotAsk,
-    ChannelId,
     Difference,
     File,
     FileKind,
+    FileSearch,
     HandleExpired,
     Message,
-    MessageId,
     SendKey,
     TooLong,
-    TopicId,
     UnknownChannel,
     Upload,
-    UploadId,
     UploadLost,
 )
+from tidegate.platforms.telegram.client import TelegramAccount
+from tidegate.platforms.telegram.errors import HeldElsewhere
+from tidegate.platforms.telegram.file_handles import handle_of, location_of
 
 MIB = 1 << 20
 
@@ -60,9 +58,8 @@ async def the_file(client: TelegramAccount, where: ChannelId, number: int) -> Fi
 async def walk(client: TelegramAccount, where: ChannelId, **bounds: Any) -> list[Message]:
     """All documents within bounds, page by page to the end that is told."""
     found: list[Message] = []
-    given = {"kind": FileKind.DOCUMENT, "above": None, "topic": None, **bounds}
     while True:
-        page = await client.files(where, before=found[-1].id if found else None, **given)
+        page = await client.files(where, FileSearch(before=found[-1].id if found else None, **bounds))
         found += page.messages
         if page.ended:
             return found
@@ -97,7 +94,7 @@ class TestChannels:
         stranger = ChannelId(world.add_channel("New").id)
         assert set(await client.heads([where, stranger])) == {where}
         world.record.calls.clear()
-        with pytest.raises(UnknownChannel, match="never been told"):
+        with pytest.raises(UnknownChannel, match="knows none of these channels"):
             await client.heads([stranger])
         with pytest.raises(UnknownChannel, match="list its channels"):
             await client.page(stranger, before=None)
@@ -182,9 +179,9 @@ class TestReading:
         while not final:
             difference = await client.difference(where, since=since)
             assert isinstance(difference, Difference)
-            assert difference.news.upto is not None
-            posted += difference.news.posted
-            since, final = difference.news.upto, difference.final
+            assert difference.updates.upto is not None
+            posted += difference.updates.posted
+            since, final = difference.updates.upto, difference.final
         assert world.record.by_method() == {"updates.getChannelDifference": 2}
         assert since == models.pts
         files = [(message.topic, file.name) for message in posted for file in message.files]
@@ -200,9 +197,9 @@ class TestReading:
         world.rename_topic(models, cars.id, "Trains")
         difference = await client.difference(where, since=since)
         assert isinstance(difference, Difference)
-        events = [(one.topic, one.topic_event.title) for one in difference.news.posted if one.topic_event]
+        events = [(one.topic, one.topic_event.title) for one in difference.updates.posted if one.topic_event]
         assert events == [(cars.id, "Cars"), (cars.id, "Trains")]
-        assert [one.topic for one in difference.news.posted] == [cars.id] * 3
+        assert [one.topic for one in difference.updates.posted] == [cars.id] * 3
 
     async def test_s31_too_long_is_told_with_where_it_stands(
         self, client: TelegramAccount, models: Channel, where: ChannelId, world: World
@@ -239,7 +236,7 @@ class TestReading:
         self, client: TelegramAccount, models: Channel, where: ChannelId, world: World
     ) -> None:
         """Selected topics are searched alone; previews are photos."""
-        from tidegate.loopback.telegram.content import FileKind as Shown
+        from tidegate.loopback.telegram.world.file_content import FileKind as Shown
 
         cars = world.add_topic(models, "Cars")
         inside = world.post(models, file=world.add_file("a.zip", 9), topic=cars.id)
@@ -347,12 +344,12 @@ class TestSending:
         world.faults.add(Fault(FaultKind.DROP_AFTER_ACCEPT, "messages.sendMessage"))
         with pytest.raises(OutcomeUnknown):
             await client.send(where, "hello", key=SendKey("a"))
-        await client.hint()  # of our own message or of the new connection
+        await client.hints(most=1)  # of our own message or of the new connection
         while True:
             try:
                 receipt = await client.send(where, "hello", key=SendKey("a"))
             except PlatformError:
-                await client.hint()
+                await client.hints(most=1)
             else:
                 break
         assert receipt.message is None
@@ -361,7 +358,7 @@ class TestSending:
     async def test_telegrams_own_trouble_leaves_a_send_unknown(
         self, client: TelegramAccount, where: ChannelId, world: World
     ) -> None:
-        """Law 11: an internal error does not say whether the message was taken before it."""
+        """error-class-says-what-to-do: an internal error does not say whether the message was taken before it."""
         world.faults.add(Fault(FaultKind.ERROR, "messages.sendMessage", code="500"))
         with pytest.raises(OutcomeUnknown):
             await client.send(where, "hello", key=SendKey("a"))
@@ -370,21 +367,20 @@ class TestSending:
     async def test_s52_a_file_is_uploaded_and_posted(
         self, client: TelegramAccount, models: Channel, where: ChannelId, world: World, size: int
     ) -> None:
-        """S-52: byte for byte, under its name, into its topic, in as many parts as the size asks for."""
-        topic = world.add_topic(models, "Cars")
+        """S-52: byte for byte, under its name, in as many parts as the size asks for."""
         content = world.add_file("", size).read(0, size)
         upload = Upload(UploadId(77), "x.zip", size)
         world.record.calls.clear()
         for part in range(upload.parts):
             start = part * upload.part_size
             await client.save_part(upload, part, content[start : start + upload.part_size])
-        receipt = await client.send_file(where, upload, caption="Part 1", topic=TopicId(topic.id), key=SendKey("a"))
+        receipt = await client.send_file(where, upload, key=SendKey("a"))
         method = "upload.saveBigFilePart" if size > 10 * MIB else "upload.saveFilePart"
         assert world.record.by_method() == {method: -(-size // 524_288), "messages.sendMedia": 1}
         assert receipt.message is not None
         posted = models.messages[receipt.message]
         assert posted.file is not None
-        assert (posted.text, posted.topic, posted.file.name) == ("Part 1", topic.id, "x.zip")
+        assert (posted.text, posted.file.name) == ("", "x.zip")
         assert posted.file.read(0, size) == content
 
     async def test_a_lost_part_starts_the_upload_again(
@@ -394,7 +390,7 @@ class TestSending:
         upload = Upload(UploadId(78), "x.zip", 600_000)
         await client.save_part(upload, 0, b"x" * upload.part_size)
         with pytest.raises(UploadLost):
-            await client.send_file(where, upload, caption="", topic=None, key=SendKey("a"))
+            await client.send_file(where, upload, key=SendKey("a"))
 
     async def test_s49_s50_a_copy_moves_no_bytes_and_protection_is_a_refusal(
         self, client: TelegramAccount, models: Channel, where: ChannelId, world: World
@@ -403,7 +399,7 @@ class TestSending:
         news = world.channel("News")
         file = await the_file(client, where, world.post(models, file=world.add_file("a.zip", 9)).id)
         world.record.calls.clear()
-        receipt = await client.copy_file(ChannelId(news.id), file.handle, caption="Copy", topic=None, key=SendKey("a"))
+        receipt = await client.copy_file(ChannelId(news.id), file.handle, key=SendKey("a"))
         assert world.record.by_method() == {"messages.sendMedia": 1}
         assert receipt.message is not None
         copied = news.messages[receipt.message].file
@@ -411,4 +407,4 @@ class TestSending:
         assert copied.id == file.id
         models.protected = True
         with pytest.raises(Refused):
-            await client.copy_file(ChannelId(news.id), file.handle, caption="", topic=None, key=SendKey("b"))
+            await client.copy_file(ChannelId(news.id), file.handle, key=SendKey("b"))

@@ -1,4 +1,4 @@
-"""Law 1: what the ledger counts and what the platform counts is the same, method by method."""
+"""calls-through-a-lane: what the ledger counts and what the platform counts is the same, method by method."""
 
 from __future__ import annotations
 
@@ -13,31 +13,20 @@ import pytest
 from tests.held import holding
 from tests.platforms.drawer import Drawer
 from tests.platforms.telegram.people import PHONE, finding, signed_in_before
-from tidegate.clock import HeldClock
-from tidegate.errors import AskedToWait, Refused
+from tidegate.core.clock import HeldClock
+from tidegate.core.errors import AskedToWait, Refused
+from tidegate.core.ids import ChannelId, MessageId, TopicId, UploadId
+from tidegate.database.pool import Database
 from tidegate.lanes import Lane, ReadLimits, SendLimits
+from tidegate.lanes.queries.calls import CallLog, sums
+from tidegate.lanes.rules.send_pace import Allowance
 from tidegate.loopback.faults import Fault, FaultKind
-from tidegate.loopback.owning import add_account, open_lane
+from tidegate.loopback.owned_account import add_account, open_lane
 from tidegate.loopback.telegram import TelegramServer, World
-from tidegate.platforms.telegram import telegram_opener
-from tidegate.port import (
-    CannotAsk,
-    ChannelId,
-    FileKind,
-    HandleExpired,
-    MessageId,
-    SendKey,
-    TopicId,
-    UnknownChannel,
-    Upload,
-    UploadId,
-    UploadLost,
-)
-from tidegate.port.media import Media, MediaKind
-from tidegate.rules.pacing import Allowance
-from tidegate.store.calls import Ledger, sums
-from tidegate.store.database import Database
-from tidegate.words import Platform
+from tidegate.platforms.interface import CannotAsk, HandleExpired, SendKey, UnknownChannel, Upload, UploadLost
+from tidegate.platforms.interface.uploads import Media, MediaKind
+from tidegate.platforms.telegram import TELEGRAM
+from tidegate.platforms.telegram.connector import telegram_opener
 
 QUICK = ReadLimits(per_second=1_000, at_once=100)
 BRISK = SendLimits(Allowance(ceiling=1_000, burst=50, floor=1), at_once=5)
@@ -49,7 +38,7 @@ class Town:
 
     lane: Lane
     clock: HeldClock
-    ledger: Ledger
+    call_log: CallLog
     database: Database
     server: TelegramServer
     models: ChannelId
@@ -65,7 +54,7 @@ class Town:
         return await task
 
     async def ledgered(self) -> Counter[str]:
-        await self.ledger.flush()
+        await self.call_log.flush()
         async with self.database.connection() as connection:
             counted: Counter[str] = Counter()
             for one in await sums(connection):
@@ -83,21 +72,24 @@ async def town(database: Database) -> AsyncIterator[Town]:
         server = TelegramServer(world, clock)
         await server.start()
         clock.busy_when(lambda: server.busy)
-        ledger = Ledger(database, clock)
-        account, drawer = await add_account(database, "reader", Platform.TELEGRAM), Drawer()
+        call_log = CallLog(database, clock)
+        account, drawer = await add_account(database, "reader", TELEGRAM), Drawer()
         signed_in_before(world, drawer)
-        note = ledger.connecting(account.id)
+        note = call_log.connecting(account.id)
         client = await telegram_opener(None, clock, find_loopback=finding(server))(account, drawer, note)
-        lane = await open_lane(account, client, ledger, database, clock=clock, sends=BRISK)
-        clock.busy_when(lambda: lane.calls_in_flight > 0)
-        yield Town(lane, clock, ledger, database, server, ChannelId(models.id), posted.id)
+        lane = await open_lane(account, client, call_log, database, clock=clock, sends=BRISK)
+        clock.busy_when(lambda: lane.gate.in_flight > 0)
+        yield Town(lane, clock, call_log, database, server, ChannelId(models.id), posted.id)
         await lane.close()
-        await ledger.close()
+        await call_log.close()
         await server.close()
 
 
 async def test_the_ledger_equals_the_platforms_count_method_by_method(town: Town) -> None:
-    """Law 1: every verb, with waits, errors, questions that were never asked, and a lost connection on the way."""
+    """Every verb, with waits, errors, questions that were never asked, and a lost connection on the way.
+
+    Invariant: calls-through-a-lane.
+    """
     lane, world, models = town.lane, town.world, town.models
     page = await lane.channels()
     await lane.channels(page.next)
@@ -109,7 +101,7 @@ async def test_the_ledger_equals_the_platforms_count_method_by_method(town: Town
     await lane.page(models, before=None)
     await lane.difference(models, since=head.changes)
     world.faults.add(Fault(FaultKind.ERROR, "messages.search", code="500", count=2))
-    await town.after(60, lane.files(models, kind=FileKind.DOCUMENT))
+    await town.after(60, lane.files(models))
     world.faults.add(Fault(FaultKind.WAIT, "channels.getMessages", seconds=7))
     found = await town.after(60, lane.messages(models, [MessageId(town.file)]))
     [file] = found[MessageId(town.file)].files  # type: ignore[index]
@@ -178,7 +170,7 @@ async def test_s42_s43_a_flood_stops_its_method_and_no_call_goes_out_before_its_
 
 
 async def test_slow_mode_stops_its_chat_alone(town: Town) -> None:
-    """Law 11: the next message to that chat waits; another chat does not."""
+    """error-class-says-what-to-do: the next message to that chat waits; another chat does not."""
     lane, world, models = town.lane, town.world, town.models
     news = ChannelId(world.add_channel("News").id)
     await lane.channels()

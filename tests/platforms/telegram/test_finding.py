@@ -9,16 +9,17 @@ import pytest
 
 from tests.platforms.drawer import Drawer
 from tests.platforms.telegram.people import Person, account
-from tidegate.clock import SystemClock
-from tidegate.errors import PlatformError
-from tidegate.loopback.control import make_control
-from tidegate.loopback.counting import CountingPlatform
-from tidegate.loopback.platforms import Platforms
+from tidegate.core.clock import SystemClock
+from tidegate.core.errors import PlatformError
+from tidegate.core.task_groups import beside
+from tidegate.loopback.control_server import make_control
+from tidegate.loopback.counting_platform import CountingPlatform
+from tidegate.loopback.platform_set import Platforms
 from tidegate.loopback.telegram import TelegramServer
-from tidegate.loopback.worlds import SMALL_WORLD, make_worlds
-from tidegate.platforms.telegram import sign_in
-from tidegate.platforms.telegram.opening import ask_control
-from tidegate.side_by_side import beside
+from tidegate.loopback.world_document import SMALL_WORLD, make_worlds
+from tidegate.platforms.interface import SignInAttempt
+from tidegate.platforms.telegram.connector import ask_control
+from tidegate.platforms.telegram.sign_in import sign_in
 from tidegate.web import listen, serve_web
 
 
@@ -37,11 +38,12 @@ async def test_the_control_address_leads_to_address_and_key(control: str, telegr
     """All that is needed to sign in: the operator gives one address."""
     found = await ask_control(control + "/")
     assert (found.address, found.public_key) == (telegram.address, telegram.public_key_pem)
-    me = await sign_in(replace(account(), loopback=control), Drawer(), lambda _: None, Person(telegram.world))
+    attempt = SignInAttempt(replace(account(), loopback=control), Drawer(), lambda _: None)
+    me = await sign_in(attempt, Person(telegram.world))
     assert me.name == "Ada"
 
 
 async def test_a_control_address_where_nobody_answers_gets_a_sentence() -> None:
-    """Law 12: and it may be tried again, for the loopback may just be starting."""
+    """bad-input-gets-a-sentence: and it may be tried again, for the loopback may just be starting."""
     with pytest.raises(PlatformError, match="tidegate loopback"):
         await ask_control("http://127.0.0.1:9")

@@ -10,15 +10,23 @@ from hypothesis import strategies as st
 from telethon.tl import types
 
 from tests.platforms.telegram.conftest import Opens
-from tidegate.errors import OutcomeUnknown, PlatformError, Refused
+from tidegate.core.errors import OutcomeUnknown, PlatformError, Refused
+from tidegate.core.ids import ChannelId, UploadId
 from tidegate.loopback.faults import Fault, FaultKind
 from tidegate.loopback.telegram import World
-from tidegate.loopback.telegram.channels import Channel
-from tidegate.loopback.telegram.content import FileKind
-from tidegate.platforms.telegram import posting
+from tidegate.loopback.telegram.world.channels import Channel
+from tidegate.loopback.telegram.world.file_content import FileKind
+from tidegate.platforms.interface import SendKey, Upload, UploadLost
+from tidegate.platforms.interface.uploads import (
+    Media,
+    MediaKind,
+    MediaRef,
+    PostsMedia,
+    RemovesDuplicates,
+    TakesUploadParts,
+)
+from tidegate.platforms.telegram import send_requests
 from tidegate.platforms.telegram.client import TelegramAccount
-from tidegate.port import ChannelId, SendKey, Upload, UploadId, UploadLost
-from tidegate.port.media import Media, MediaKind, MediaRef, PostsMedia, RemovesDuplicates, TakesParts
 
 SEND, REGISTER = "messages.sendMedia", "messages.uploadMedia"
 KEY = SendKey("run 1, target 2, part 3")
@@ -88,7 +96,7 @@ async def test_a_file_is_shown_as_what_it_is(
 def test_a_picture_too_large_for_a_photo_is_a_document() -> None:
     """Telegram takes photos up to 10 MiB; a larger picture still arrives."""
     large = Media(b"", "poster.png", "image/png", 10 * 1024 * 1024 + 1, MediaKind.PICTURE)
-    kept = posting.to_keep(Upload(UploadId(1), large.name, large.size), large)
+    kept = send_requests.to_keep(Upload(UploadId(1), large.name, large.size), large)
     assert isinstance(kept, types.InputMediaUploadedDocument)
     assert not kept.force_file
 
@@ -96,7 +104,7 @@ def test_a_picture_too_large_for_a_photo_is_a_document() -> None:
 async def test_d21_a_post_repeated_under_its_key_is_one_message(
     client: TelegramAccount, groups: list[Channel], world: World
 ) -> None:
-    """D-21, law 6: the connection breaks after the post was taken; the same key again finds it delivered."""
+    """D-21, claim-before-send: the connection breaks once the post was taken; the same key finds it delivered."""
     where, ref = ChannelId(groups[0].id), await uploaded(client, POSTER, CONTENT)
     world.faults.add(Fault(FaultKind.DROP_AFTER_ACCEPT, SEND))
     with pytest.raises(OutcomeUnknown):
@@ -105,7 +113,7 @@ async def test_d21_a_post_repeated_under_its_key_is_one_message(
         try:
             receipt = await client.post(where, POSTER, ref, caption="", key=KEY)
         except PlatformError:
-            await client.hint()
+            await client.hints(most=1)
         else:
             break
     assert (receipt.message, receipt.at) == (None, None)
@@ -147,7 +155,7 @@ async def test_lost_parts_are_told_when_they_are_made_a_file_of(client: Telegram
 async def test_a_refused_caption_is_no_lost_upload(
     client: TelegramAccount, groups: list[Channel], world: World
 ) -> None:
-    """Law 11: uploading anew would not help, so it is a plain refusal."""
+    """error-class-says-what-to-do: uploading anew would not help, so it is a plain refusal."""
     ref = await uploaded(client, POSTER, CONTENT)
     with pytest.raises(Refused) as refused:
         await client.post(ChannelId(groups[0].id), POSTER, ref, caption="x" * 1025, key=KEY)
@@ -169,7 +177,7 @@ async def test_a_protected_group_does_not_end_an_upload(
 def test_a_reference_nobody_can_read_is_a_lost_upload(stored: bytes) -> None:
     """Whatever is stored, also by another version: it leads to a new upload, never to a crash or a wrong file."""
     with pytest.raises(UploadLost):
-        posting.postable(MediaRef(stored))
+        send_requests.postable(MediaRef(stored))
 
 
 @given(st.integers(-(2**63), 2**63 - 1), st.integers(-(2**63), 2**63 - 1), st.binary(max_size=300))
@@ -178,14 +186,14 @@ def test_a_reference_is_read_back_as_it_was_given(number: int, access: int, refe
     photo = types.InputMediaPhoto(types.InputPhoto(number, access, reference))
     document = types.InputMediaDocument(types.InputDocument(number, access, reference))
     for media in (photo, document):
-        again = posting.postable(MediaRef(bytes(media)))
+        again = send_requests.postable(MediaRef(bytes(media)))
         assert (type(again), bytes(again)) == (type(media), bytes(media))
 
 
 def test_what_telegram_can_do_with_media(client: TelegramAccount) -> None:
     """The lane sees these abilities: files in parts, posts by reference, and a key that is recognised for good."""
     assert isinstance(client, PostsMedia)
-    assert isinstance(client, TakesParts)
+    assert isinstance(client, TakesUploadParts)
     assert isinstance(client, RemovesDuplicates)
     assert (client.media_lasts, client.recognises_for) == (None, None)
     assert [client.method(verb) for verb in ("register", "post")] == [REGISTER, SEND]

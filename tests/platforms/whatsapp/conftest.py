@@ -9,12 +9,11 @@ import pytest
 
 from tests.platforms.drawer import Drawer
 from tests.platforms.whatsapp.people import CONTROL, PHONE, NoSessions, account
-from tidegate.clock import SystemClock
+from tidegate.core.clock import SystemClock
 from tidegate.loopback.whatsapp import WhatsAppServer, World
 from tidegate.loopback.whatsapp.world import Group, Phone
-from tidegate.platforms.whatsapp import whatsapp_opener
 from tidegate.platforms.whatsapp.client import WhatsAppAccount
-from tidegate.platforms.whatsapp.opening import DEVICE
+from tidegate.platforms.whatsapp.connector import DEVICE, whatsapp_opener
 
 Opens = Callable[..., Awaitable[WhatsAppAccount]]
 

@@ -15,8 +15,8 @@ with warnings.catch_warnings(), pytest.MonkeyPatch.context() as patch:
     patch.setenv("SPHINX", "1")  # neonize's own switch for importing it without the library
     from neonize.proto.Neonize_pb2 import UploadResponse
 
-    from tidegate.platforms.whatsapp import building
+    from tidegate.platforms.whatsapp import message_content
 
     gc.collect()
 
-__all__ = ["UploadResponse", "building"]
+__all__ = ["UploadResponse", "message_content"]

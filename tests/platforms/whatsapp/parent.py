@@ -8,10 +8,9 @@ from datetime import timedelta
 
 from tests.platforms.drawer import Drawer
 from tests.platforms.whatsapp.people import NoSessions, account
-from tidegate.clock import SystemClock
-from tidegate.platforms.whatsapp import whatsapp_opener
+from tidegate.core.clock import SystemClock
 from tidegate.platforms.whatsapp.client import WhatsAppAccount
-from tidegate.platforms.whatsapp.opening import DEVICE
+from tidegate.platforms.whatsapp.connector import DEVICE, whatsapp_opener
 
 
 async def main(address: str, device: str, silent_after: str) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from tidegate.words import Account, AccountId, AccountState, Platform, Standing
+from tidegate.core.account import Account, AccountState, Standing
+from tidegate.core.ids import AccountId
+from tidegate.platforms.whatsapp import WHATSAPP
 
 CONTROL = "http://127.0.0.1:1"
 PHONE = "6281200000001"
@@ -17,8 +19,11 @@ class NoSessions:
     async def holds(self, device: str) -> bool:
         raise AssertionError("a loopback account asked for its keys")
 
+    async def names_under(self, secret: bytes) -> list[str]:
+        raise AssertionError("a loopback account asked for the library's record")
+
 
 def account(name: str = "shop") -> Account:
     return Account(
-        AccountId(1), name, Platform.WHATSAPP, Standing.NORMAL, AccountState.ACTIVE, state_until=None, loopback=CONTROL
+        AccountId(1), name, WHATSAPP, Standing.NORMAL, AccountState.ACTIVE, state_until=None, loopback=CONTROL
     )

@@ -13,17 +13,18 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from structlog.testing import capture_logs
 
 from tests.platforms.drawer import Drawer
 from tests.platforms.whatsapp.conftest import Opens
-from tests.platforms.whatsapp.test_client import say, until_back
-from tests.waiting import until
-from tidegate.errors import NotSent, OutcomeUnknown
+from tests.platforms.whatsapp.sent_messages import say, until_back
+from tests.waiting import PATIENCE, until
+from tidegate.core.errors import NotSent, OutcomeUnknown
 from tidegate.loopback.faults import Fault, FaultKind
 from tidegate.loopback.whatsapp import WhatsAppServer, World
 from tidegate.loopback.whatsapp.world import Group
 from tidegate.platforms.whatsapp.client import WhatsAppAccount
-from tidegate.platforms.whatsapp.opening import DEVICE
+from tidegate.platforms.whatsapp.connector import DEVICE
 
 
 def strike(client: WhatsAppAccount, number: signal.Signals) -> int:
@@ -54,10 +55,26 @@ class TestDeath:
         assert [message.text for message in shops.messages] == ["once", "back"]
         assert client.pid not in (None, dead)
 
+    async def test_one_that_connects_and_dies_is_started_ever_more_rarely(
+        self, shops: Group, client: WhatsAppAccount
+    ) -> None:
+        """Connecting over and over gets a number banned: that it was let in does not make the next start sooner."""
+        told: list[str | None] = []
+        client.connection_changed = told.append
+        with capture_logs() as lines:
+            for _ in range(2):
+                strike(client, signal.SIGKILL)
+                await until_back(client, shops)
+        assert [one is None for one in told] == [False, True, False, True]
+        assert [line["next_try_in"] for line in lines if line["event"] == "whatsapp.process_died"] == [
+            "0:00:01",
+            "0:00:02",
+        ]
+
     async def test_the_next_one_is_told_of_the_groups(
         self, world: World, shops: Group, client: WhatsAppAccount, noted: list[str]
     ) -> None:
-        """D-27, law 1: one call for all groups, counted, and none for each before the next send to it."""
+        """D-27, calls-through-a-lane: one call for all groups, counted, and none for each before its next send."""
         strike(client, signal.SIGKILL)
         await until_back(client, shops)
         counted = world.record.by_method()
@@ -75,7 +92,7 @@ class TestDeath:
         assert shops.messages == []
 
     async def test_a_child_that_was_frozen_sends_nothing_late(self, shops: Group, opens: Opens) -> None:
-        """Law 6: what reaches the library too late is not sent, for the pace has moved on."""
+        """claim-before-send: what reaches the library too late is not sent, for the pace has moved on."""
         client = await opens(hand_on_within=timedelta(microseconds=1))
         await client.channels(None)
         strike(client, signal.SIGSTOP)
@@ -106,7 +123,7 @@ async def parent(whatsapp: WhatsAppServer, drawer: Drawer, silent_after: float) 
     )
     try:
         assert process.stdout is not None
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(PATIENCE):
             while not (line := await process.stdout.readline()).startswith(b"child "):
                 assert line, "the parent ended"
         yield process.pid, int(line.split()[1])
@@ -120,14 +137,17 @@ class TestParents:
     async def test_a_parent_that_is_killed_takes_its_child_along(
         self, whatsapp: WhatsAppServer, drawer: Drawer
     ) -> None:
-        """Law 8: the next owner must not meet the old connection."""
+        """one-owner-per-account: the next owner must not meet the old connection."""
         async with parent(whatsapp, drawer, silent_after=600) as (pid, child):
             assert not is_gone(child)
             os.kill(pid, signal.SIGKILL)
             await until(lambda: is_gone(child))
 
     async def test_a_parent_that_falls_silent_loses_its_child(self, whatsapp: WhatsAppServer, drawer: Drawer) -> None:
-        """Law 8: a frozen worker cannot close anything, so its child does so itself before others take the account."""
+        """A frozen worker cannot close anything, so its child does so itself before others take the account.
+
+        Invariant: one-owner-per-account.
+        """
         async with parent(whatsapp, drawer, silent_after=2) as (pid, child):
             os.kill(pid, signal.SIGSTOP)
             await until(lambda: is_gone(child))

@@ -9,39 +9,22 @@ import pytest
 
 from tests.platforms.whatsapp.conftest import Opens
 from tests.platforms.whatsapp.people import PHONE
-from tests.waiting import until
-from tidegate.errors import AskedToWait, ChannelGone, Halted, NotOurs, NotSent, OutcomeUnknown, Refused
+from tests.platforms.whatsapp.sent_messages import KEY, say, until_back
+from tests.waiting import PATIENCE
+from tidegate.core.errors import AskedToWait, ChannelGone, Halted, NotOurs, OutcomeUnknown, Refused
+from tidegate.core.ids import ChannelId
 from tidegate.loopback.faults import Fault, FaultKind
 from tidegate.loopback.whatsapp import WhatsAppServer, World
 from tidegate.loopback.whatsapp.world import Group
+from tidegate.platforms.interface import UnknownChannel
+from tidegate.platforms.interface.uploads import OWN_CHAT, Media, MediaKind
 from tidegate.platforms.whatsapp.client import WhatsAppAccount
-from tidegate.platforms.whatsapp.numbers import number_of
-from tidegate.port import ChannelId, Receipt, SendKey, UnknownChannel
-from tidegate.port.media import Media, MediaKind
-
-KEY = SendKey("one")
+from tidegate.platforms.whatsapp.group_ids import number_of
 
 
 def media(kind: MediaKind, content: bytes, name: str) -> Media:
     mime = {MediaKind.PICTURE: "image/png", MediaKind.VIDEO: "video/mp4", MediaKind.DOCUMENT: "application/pdf"}[kind]
     return Media(sha256(content).digest(), name, mime, len(content), kind)
-
-
-async def say(client: WhatsAppAccount, group: Group, text: str = "hello") -> Receipt:
-    return await client.send(number_of(group.id), text, key=KEY)
-
-
-async def until_back(client: WhatsAppAccount, group: Group) -> None:
-    """Until a send goes through again; nothing leaves while nothing is connected, so none is sent twice."""
-    await until(lambda: is_back(client, group))
-
-
-async def is_back(client: WhatsAppAccount, group: Group) -> bool:
-    try:
-        await say(client, group, "back")
-    except NotSent:
-        return False
-    return True
 
 
 class TestGroups:
@@ -80,6 +63,14 @@ class TestGroups:
 
 
 class TestSends:
+    async def test_the_own_chat(self, world: World, shops: Group, client: WhatsAppAccount) -> None:
+        """What is sent to oneself is in no group, and costs no question about one."""
+        before = world.record.by_method()
+        await client.send(OWN_CHAT, "only for me", key=KEY)
+        assert [one.target for one in world.record.sends] == [PHONE]
+        assert shops.messages == []
+        assert world.record.by_method() - before == {"SendMessage": 1}
+
     async def test_a_text(self, shops: Group, client: WhatsAppAccount) -> None:
         """It arrives as written, and its receipt has the name that later receipts call it by."""
         receipt = await say(client, shops, "Selamat pagi 👋 @6281234")
@@ -107,12 +98,12 @@ class TestSends:
         ]
 
     async def test_nothing_leaves_once_the_account_is_not_ours(self, shops: Group, client: WhatsAppAccount) -> None:
-        """Law 8: the last look is taken in this process, right before the child is asked."""
+        """one-owner-per-account: the last look is taken in this process, right before the child is asked."""
 
         def lost() -> None:
             raise NotOurs("lost")
 
-        client.last_look = lost
+        client.pre_send_check = lost
         with pytest.raises(NotOurs):
             await say(client, shops)
         assert shops.messages == []
@@ -175,7 +166,7 @@ class TestReceipts:
         for kind in ("delivered", "read", "played"):
             whatsapp.receipt(shops, shops.messages[0], kind)
         whatsapp.receipt(shops, shops.messages[1], "read")
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(PATIENCE):
             arrived = [await client.next_arrival(), await client.next_arrival()]
         assert [one.message for one in arrived] == [first.name, second.name]
         assert {one.channel for one in arrived} == {ChannelId(number_of(shops.id))}

@@ -11,17 +11,20 @@ from dataclasses import replace
 
 import pytest
 
+from tests.accounts.whatsapp_corner import corner
 from tests.platforms.drawer import Drawer
 from tests.platforms.whatsapp.people import account
 from tests.servers import free_port
-from tests.store.test_whatsapp import corner
-from tidegate.clock import SystemClock
-from tidegate.errors import PlatformError, SignedOut
-from tidegate.platforms.whatsapp import DEVICE, pair, whatsapp_opener
-from tidegate.store import keys
-from tidegate.store.database import Database
-from tidegate.store.keys import KeyRing
-from tidegate.store.whatsapp import WhatsAppSessions
+from tests.waiting import PATIENCE
+from tidegate.accounts import key_ring
+from tidegate.accounts.key_ring import KeyRing
+from tidegate.accounts.queries.whatsapp_sessions import WhatsAppSessions
+from tidegate.core.clock import SystemClock
+from tidegate.core.errors import PlatformError, SignedOut
+from tidegate.database.pool import Database
+from tidegate.platforms.interface import SignInAttempt
+from tidegate.platforms.whatsapp.connector import DEVICE, whatsapp_opener
+from tidegate.platforms.whatsapp.device_link import pair
 
 REAL = replace(account(), loopback=None)
 TABLES = "SELECT count(*) FROM pg_tables WHERE schemaname = 'whatsapp'"
@@ -29,7 +32,7 @@ TABLES = "SELECT count(*) FROM pg_tables WHERE schemaname = 'whatsapp'"
 
 @pytest.fixture
 async def sessions(database: Database, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[WhatsAppSessions]:
-    ring: KeyRing = keys.make_file(tmp_path_factory.mktemp("keys") / "secret.key")
+    ring: KeyRing = key_ring.make_file(tmp_path_factory.mktemp("keys") / "secret.key")
     async with corner(database, ring) as made:
         yield made
 
@@ -59,8 +62,8 @@ def _behind(monkeypatch: pytest.MonkeyPatch, port: int) -> None:
 
 
 async def first_step(sessions: WhatsAppSessions) -> object:
-    async with asyncio.timeout(60):
-        return await anext(pair(REAL, Drawer(), lambda _: None, sessions, clock=SystemClock()))
+    async with asyncio.timeout(PATIENCE):
+        return await anext(pair(SignInAttempt(REAL, Drawer(), lambda _: None), sessions, clock=SystemClock()))
 
 
 async def test_a_network_that_answers_503(sessions: WhatsAppSessions, database: Database, proxy: list[str]) -> None:
@@ -70,6 +73,8 @@ async def test_a_network_that_answers_503(sessions: WhatsAppSessions, database: 
     assert proxy, "the library did not go through the proxy"
     assert all(asked.startswith("CONNECT ") and "whatsapp" in asked for asked in proxy)
     assert await database.pool.fetchval(TABLES) >= 15
+    assert await database.pool.fetchval("SELECT to_regclass('whatsapp.whatsmeow_message_secrets') IS NOT NULL")
+    assert await sessions.names_under(b"s" * 32) == []
     assert not await database.pool.fetchval("SELECT to_regclass('public.whatsmeow_device') IS NOT NULL")
 
 

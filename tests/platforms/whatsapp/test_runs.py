@@ -7,30 +7,37 @@ from collections.abc import AsyncIterator
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 from hashlib import sha256
 from typing import Any
 
 import pytest
 
 from tests.platforms.whatsapp.conftest import Opens
+from tests.platforms.whatsapp.people import PHONE
 from tests.waiting import until
-from tidegate.clock import SystemClock
-from tidegate.errors import Banned, SignedOut, TidegateError
+from tidegate.accounts.queries import accounts
+from tidegate.core.account import Standing
+from tidegate.core.clock import SystemClock
+from tidegate.core.errors import Banned, SignedOut, TidegateError
+from tidegate.core.ids import AccountId, RunId
+from tidegate.database.pool import Database
 from tidegate.lanes import Lane, ReadLimits, SendLimits
+from tidegate.lanes.queries.calls import CallLog
+from tidegate.lanes.rules.send_pace import Allowance
 from tidegate.loopback.faults import Fault, FaultKind
+from tidegate.loopback.owned_account import open_lane
 from tidegate.loopback.whatsapp import WhatsAppServer, World
 from tidegate.loopback.whatsapp.world import Group
-from tidegate.mirror.listing import sync_channels
-from tidegate.reminders import controls, saving
-from tidegate.reminders.deliver import Habits
-from tidegate.reminders.deliveries import Deliveries
-from tidegate.reminders.files import as_read
-from tidegate.reminders.written import checked
-from tidegate.rules.pacing import Allowance
-from tidegate.store import accounts, runs
-from tidegate.store.calls import Ledger
-from tidegate.store.database import Database
-from tidegate.words import AccountId, Claim, Platform, RunId, Standing
+from tidegate.platforms.whatsapp import WHATSAPP
+from tidegate.reminders import saved_reminder
+from tidegate.reminders.queries import runs
+from tidegate.reminders.reminder_files import as_read
+from tidegate.reminders.reminder_parser import parse_reminder
+from tidegate.reminders.runs import run_controls
+from tidegate.reminders.runs.run_scheduler import RunScheduler
+from tidegate.reminders.runs.run_worker import RunPolicy
+from tidegate.scans.channel_catalogue import sync_channels
 
 FAST = SendLimits(Allowance(ceiling=6000))
 POSTER = b"\x89PNG not really" * 4096
@@ -44,7 +51,7 @@ class Shop:
     world: World
     account: AccountId
     groups: list[Group]
-    deliveries: Deliveries
+    deliveries: RunScheduler
 
     async def fire(self, **written: Any) -> RunId:
         """A reminder to all groups, fired now, whatever the hour."""
@@ -53,8 +60,10 @@ class Shop:
             "delivery_window_start_hour": 0, "delivery_window_end_hour": 24,
         }  # fmt: skip
         async with self.database.transaction() as connection:
-            await saving.add(connection, checked(document | written), {"poster.png": as_read("poster.png", POSTER)})
-            number = await controls.fire(connection, "Prices")
+            kept = await saved_reminder.add(
+                connection, parse_reminder(document | written), {"poster.png": as_read("poster.png", POSTER)}
+            )
+            number = await run_controls.fire(connection, kept)
         self.deliveries.look(self.account)
         return number
 
@@ -88,29 +97,28 @@ async def shop(world: World, opens: Opens, database: Database) -> AsyncIterator[
     world.limits.per_minute = 100_000
     groups = [world.add_group(f"Group {number}") for number in range(1, 6)]
     async with database.transaction() as connection:
-        number = await accounts.add(connection, "shop", Platform.WHATSAPP, Standing.ESTABLISHED, loopback="http://x")
+        number = await accounts.add(connection, "shop", WHATSAPP, Standing.ESTABLISHED, loopback="http://x")
         found = (await accounts.find(connection, "shop")).account
     epoch = await database.pool.fetchval("UPDATE accounts SET epoch = epoch + 1 RETURNING epoch")
-    clock, claim = SystemClock(), Claim(number, epoch, float("inf"))
-    ledger = Ledger(database, clock)
-    lane = Lane(
-        found, await opens(), claim=lambda: claim, database=database, ledger=ledger, clock=clock,
-        reads=ReadLimits(per_second=None, at_once=1), sends=FAST,
-    )  # fmt: skip
-    await lane.load()
+    clock = SystemClock()
+    call_log = CallLog(database, clock)
+    reads = ReadLimits(per_second=None, at_once=1)
+    lane = await open_lane(
+        found, await opens(), call_log, database, clock=clock, epoch=lambda: epoch, reads=reads, sends=FAST
+    )
     await sync_channels(lane, database)
-    refresh = {Platform.WHATSAPP: lambda lane: sync_channels(lane, database)}
-    deliveries = Deliveries(database, clock, Habits(dice=lambda: 0.0), refresh=refresh)
+    refresh = partial(sync_channels, database=database)
+    deliveries = RunScheduler(database, clock, RunPolicy(dice=lambda: 0.0), refresh=refresh)
     work = asyncio.create_task(_serve(deliveries, lane, database))
     yield Shop(database, world, number, groups, deliveries)
     work.cancel()
     with suppress(asyncio.CancelledError, TidegateError):
         await work
     await lane.close()
-    await ledger.close()
+    await call_log.close()
 
 
-async def _serve(deliveries: Deliveries, lane: Lane, database: Database) -> None:
+async def _serve(deliveries: RunScheduler, lane: Lane, database: Database) -> None:
     """As a worker does it: a stop that the lane had no time to store is stored now."""
     try:
         await deliveries.work(lane)
@@ -141,6 +149,26 @@ async def test_an_answer_that_was_lost_is_settled_by_a_late_receipt(shop: Shop, 
     whatsapp.receipt(third, third.messages[0], "delivered")
     await shop.until_counts(number, sent=5)
     assert shop.arrived() == [f"Hello Group {one}" for one in range(1, 6)]
+
+
+async def test_a_receipt_of_another_message_settles_nothing(shop: Shop, whatsapp: WhatsAppServer) -> None:
+    """Lost on the way, while the group gets a message that was typed on the phone and has one of an earlier run."""
+    third = shop.groups[2]
+    earlier = await shop.fire()
+    await shop.until_counts(earlier, sent=5)
+    shop.world.faults.add(Fault(FaultKind.ERROR, "SendMessage", code="a new kind of trouble", channel=third.number))
+    number = await shop.fire(name="Later")
+    await shop.until_counts(number, sent=4, unknown=1)
+    typed = shop.world.post(third, PHONE, "text", "typed on the phone")
+    for message in (third.messages[0], typed):
+        whatsapp.receipt(third, message, "delivered")
+    # What is told after them is heard after them: the fourth group's late receipt is the sign that both were heard.
+    shop.world.faults.add(Fault(FaultKind.DROP_AFTER_ACCEPT, "SendMessage", channel=shop.groups[3].number))
+    last = await shop.fire(name="Last")
+    await shop.until_counts(last, sent=4, unknown=1)
+    whatsapp.receipt(shop.groups[3], shop.groups[3].messages[-1], "delivered")
+    await shop.until_counts(last, sent=5)
+    assert await shop.counts(number) == {"sent": 4, "unknown": 1}
 
 
 async def test_an_error_nobody_knows_is_never_resent(shop: Shop) -> None:

@@ -8,15 +8,16 @@ from datetime import timedelta
 import pytest
 
 from tests.platforms.whatsapp.conftest import Opens
-from tests.platforms.whatsapp.test_client import say
-from tidegate.clock import SystemClock
-from tidegate.errors import Banned, Halted, PlatformError, SignedOut
+from tests.platforms.whatsapp.sent_messages import say
+from tests.waiting import PATIENCE
+from tidegate.core.account import AccountState
+from tidegate.core.clock import SystemClock
+from tidegate.core.errors import Banned, Halted, PlatformError, SignedOut
 from tidegate.loopback.faults import Fault, FaultKind
 from tidegate.loopback.whatsapp import WhatsAppServer, World
-from tidegate.loopback.whatsapp.answering import strike_down
+from tidegate.loopback.whatsapp.request_handler import strike_down
 from tidegate.loopback.whatsapp.world import Group, Phone
 from tidegate.platforms.whatsapp.client import WhatsAppAccount
-from tidegate.words import AccountState
 
 
 def strike(whatsapp: WhatsAppServer, phone: Phone, fault: Fault) -> None:
@@ -26,7 +27,7 @@ def strike(whatsapp: WhatsAppServer, phone: Phone, fault: Fault) -> None:
 
 async def stopped(client: WhatsAppAccount) -> SignedOut | Banned:
     """What whoever waits for arrivals is told."""
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE):
         with pytest.raises((SignedOut, Banned)) as told:
             await client.next_arrival()
     return told.value

@@ -1,4 +1,4 @@
-"""The gateway: sessions that hear of the world in numbered events, and may be resumed after a lost connection."""
+"""The gateway: sessions that get numbered events, and may be resumed after a lost connection."""
 
 from __future__ import annotations
 
@@ -8,19 +8,20 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from tidegate.loopback.discord import shapes
-from tidegate.loopback.discord.events import Intent, event_for
-from tidegate.loopback.discord.news import News
-from tidegate.loopback.discord.places import Bot
-from tidegate.loopback.discord.world import World
+from tidegate.loopback.discord import json_shapes
+from tidegate.loopback.discord.gateway_events import Intent, event_for
+from tidegate.loopback.discord.world.news import News
+from tidegate.loopback.discord.world.places import Bot
+from tidegate.loopback.discord.world.world import World
+from tidegate.loopback.faults import FaultKind
 
 DISPATCH, RECONNECT, INVALID_SESSION = 0, 7, 9
 _REMEMBERED = 20_000
-"""How many events a session keeps to tell again; one that lost more has to begin anew."""
+"""How many events a session keeps for a resume; a session that missed more must start over."""
 
 
 class Line(Protocol):
-    """The connection a session speaks over."""
+    """The connection that a session sends its events over."""
 
     def say(self, frame: str) -> None: ...
     def close(self, code: int = 1000) -> None: ...
@@ -28,7 +29,7 @@ class Line(Protocol):
 
 @dataclass(slots=True)
 class Session:
-    """One bot's session: it goes on hearing while it has no connection, until it waited too long."""
+    """One bot's session. It collects events while it has no connection, until the time to resume has passed."""
 
     id: str
     bot: Bot
@@ -39,7 +40,7 @@ class Session:
     left_at: float = 0.0
 
     def tell(self, name: str, data: Any) -> None:
-        """Say an event, or keep it for when the session is resumed."""
+        """Send an event, or keep it until the session is resumed."""
         self.number += 1
         frame = json.dumps({"op": DISPATCH, "t": name, "s": self.number, "d": data}, separators=(",", ":"))
         self.told.append((self.number, frame))
@@ -58,7 +59,7 @@ class Gateway:
         world.listeners.append(self.hear)
 
     def hear(self, news: News) -> None:
-        """Pass news on to every session that may hear of them; a token that was made anew ends them."""
+        """Send an event to every session that may see it; a new token ends the bot's sessions."""
         if news.name == "TOKEN_RENEWED":
             self.hang_up(4004, news.only)
             return
@@ -67,32 +68,39 @@ class Gateway:
                 del self.sessions[session.id]
                 continue
             data = event_for(self.world, news, session.bot, session.intents, self.at())
-            if data is not None:
+            if data is not None and not self._is_struck(news, session.bot):
                 session.tell(news.name, data)
 
+    def _is_struck(self, news: News, bot: Bot) -> bool:
+        """Whether an event gets lost on its way: by a fault that names it, as ``gateway MESSAGE_CREATE``."""
+        faults, method = self.world.faults, f"gateway {news.name}"
+        named = any(one.method == method and one.kind is FaultKind.MISSING_ROW for one in faults.waiting)
+        channels = [news.channel.id] if news.channel else []
+        return named and faults.strike(method, bot.name, channels) is not None
+
     def begin(self, bot: Bot, intents: int, shard: list[int] | None, line: Line) -> Session:
-        """A new session: it is told who it is, and then every guild with its channels, threads and heads."""
+        """A new session: it gets its identity, then every guild with its channels, threads and newest message ids."""
         self._begun += 1
         session = Session(f"{self.world.seed:08x}{self._begun:024x}", bot, intents, line=line)
         self.sessions[session.id] = session
         guilds = [guild for guild in self.world.guilds.values() if bot.id in guild.members]
         ready = {
             "v": 10,
-            "user": shapes.myself(bot),
+            "user": json_shapes.myself(bot),
             "guilds": [{"id": str(guild.id), "unavailable": True} for guild in guilds],
             "private_channels": [],
             "session_id": session.id,
             "resume_gateway_url": self.at().replace("http", "ws", 1),
-            "application": {"id": str(bot.id), "flags": shapes.application_flags(bot)},
+            "application": {"id": str(bot.id), "flags": json_shapes.application_flags(bot)},
         }
         session.tell("READY", ready | ({"shard": shard} if shard else {}))
         for guild in guilds:
             if intents & Intent.GUILDS and not guild.unavailable:
-                session.tell("GUILD_CREATE", shapes.guild_create(self.world, guild, bot))
+                session.tell("GUILD_CREATE", json_shapes.guild_create(self.world, guild, bot))
         return session
 
     def resume(self, bot: Bot, number: str, last: int, line: Line) -> Session | None:
-        """Go on with a session: all it missed is told again, in order. None when it has to begin anew."""
+        """Resume a session: all events it missed are sent again, in order. None when it must start over."""
         session = self.sessions.get(number)
         if session is None or session.bot is not bot or self._too_late(session, last):
             return None
@@ -113,7 +121,7 @@ class Gateway:
         return 0.0 if session.line else self.world.clock.ticks() - session.left_at
 
     def leave(self, session: Session, line: Line, *, for_good: bool) -> None:
-        """A connection ended; the session waits to be resumed, unless its client said that it was done."""
+        """A connection ended; the session waits to be resumed, unless its client ended it."""
         if session.line is line:
             session.line, session.left_at = None, self.world.clock.ticks()
         if for_good:
@@ -125,7 +133,7 @@ class Gateway:
                 session.line.say(json.dumps({"op": RECONNECT, "d": None}))
 
     def invalidate(self, *, resumable: bool) -> None:
-        """Tell every session that it is no good any more; unless *resumable*, it is forgotten."""
+        """Send every session that it is invalid; unless *resumable*, it is deleted."""
         for session in list(self.sessions.values()):
             if session.line:
                 session.line.say(json.dumps({"op": INVALID_SESSION, "d": resumable}))

@@ -11,14 +11,16 @@ from typing import Any
 
 from aiohttp import BodyPartReader, web
 
-from tidegate.clock import Clock
-from tidegate.errors import BadInput
-from tidegate.loopback.discord.answering import Asked, Reply, Silence, answer, count, find
-from tidegate.loopback.discord.asking import Uploaded
+from tidegate.core.clock import Clock
+from tidegate.core.errors import BadInput
+from tidegate.loopback.browser_guard import own_machine_only
+from tidegate.loopback.discord import asset_files
 from tidegate.loopback.discord.gateway import Gateway
-from tidegate.loopback.discord.line import GatewayLine
-from tidegate.loopback.discord.record import Call
-from tidegate.loopback.discord.world import World
+from tidegate.loopback.discord.gateway_connection import GatewayLine
+from tidegate.loopback.discord.method_context import Uploaded
+from tidegate.loopback.discord.request_handler import Asked, Reply, Silence, answer, count, find
+from tidegate.loopback.discord.world.record import Call
+from tidegate.loopback.discord.world.world import World
 
 _API = "/api/v10"
 _LARGEST = 128 << 20
@@ -57,7 +59,7 @@ class DiscordServer:
 
     @property
     def gateway_url(self) -> str:
-        """What ``GET /gateway/bot`` tells, and the default gateway of a client is to be."""
+        """The gateway's address, as ``GET /gateway/bot`` returns it; also to be a client's default gateway."""
         return self.address.replace("http", "ws", 1)
 
     @property
@@ -66,14 +68,16 @@ class DiscordServer:
 
     @property
     def busy(self) -> bool:
-        """Whether a call is under way; a held clock stands still meanwhile."""
+        """Whether a call is in progress; a held clock stands still meanwhile."""
         return self._under_way > 0
 
     async def start(self) -> str:
         """Listen; returns the address, ``http://127.0.0.1:PORT``."""
-        app = web.Application(client_max_size=_LARGEST)
+        app = web.Application(client_max_size=_LARGEST, middlewares=[own_machine_only])
         app.router.add_route("*", _API + "/{path:.*}", self._rest)
         app.router.add_get("/attachments/{channel}/{attachment}/{name}", self._download)
+        for path in asset_files.PATHS:
+            app.router.add_get(path, self._asset)
         app.router.add_route("*", "/{path:.*}", self._elsewhere)
         self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1)
         await self._runner.setup()
@@ -109,7 +113,7 @@ class DiscordServer:
 
     @asynccontextmanager
     async def _counted(self) -> AsyncIterator[None]:
-        """A call is under way, and takes its time."""
+        """Count a call as in progress, and delay it by the set latency."""
         self._under_way += 1
         try:
             if self.latency:
@@ -128,7 +132,7 @@ class DiscordServer:
         return web.Response(status=499)
 
     async def _download(self, http: web.Request) -> web.StreamResponse:
-        """A file by its signed link; an expired link leads nowhere. Nobody has to sign in for it."""
+        """A file by its signed link, without sign-in; an expired link is not found."""
         world = self._world
         world.record.calls.append(Call(world.clock.now(), "", "GET /attachments/{channel.id}/{attachment.id}/{name}"))
         async with self._counted():
@@ -137,8 +141,16 @@ class DiscordServer:
             for message in channel.history.held.values() if channel and expires > world.clock.now() else ():
                 for file in message.attachments:
                     if str(file.id) == http.match_info["attachment"]:
-                        return web.Response(body=file.content, content_type=file.mime)
+                        return _file(file.content, file.mime)
         return web.Response(status=404, text="This content is no longer available.")
+
+    async def _asset(self, http: web.Request) -> web.StreamResponse:
+        """A sticker, an emoji or another picture, by a link that never expires."""
+        world = self._world
+        world.record.calls.append(Call(world.clock.now(), "", f"GET /{http.path.split('/')[1]}/{{name}}"))
+        async with self._counted():
+            content, mime = asset_files.asset_bytes(world, http.path)
+            return _file(content, mime)
 
     async def _elsewhere(self, http: web.Request) -> web.StreamResponse:
         """The gateway, whatever its path; anything else does not exist."""
@@ -178,6 +190,12 @@ def _body(content: bytes) -> dict[str, Any]:
     except ValueError:
         return {}
     return told if isinstance(told, dict) else {}
+
+
+def _file(content: bytes, mime: str) -> web.Response:
+    """A file under the type that its message says, unless no header can hold that."""
+    plain = mime.isascii() and mime.isprintable()
+    return web.Response(body=content, headers={"Content-Type": mime if plain else "application/octet-stream"})
 
 
 def _response(reply: Reply) -> web.Response:

@@ -1,4 +1,4 @@
-"""One client's connection: packets opened and taken apart, calls answered side by side, updates pushed."""
+"""One client's connection: packets are decrypted and parsed, calls answered in parallel, updates pushed."""
 
 from __future__ import annotations
 
@@ -13,17 +13,19 @@ from typing import Any
 from telethon.errors import TypeNotFoundError
 from telethon.extensions import BinaryReader
 from telethon.tl import TLObject, functions, types
+from telethon.tl.alltlobjects import LAYER
 from telethon.tl.core import GzipPacked, MessageContainer
 
-from tidegate.clock import SystemClock
-from tidegate.loopback.telegram.answering import Silence, answer, as_bytes
-from tidegate.loopback.telegram.asking import Refusal, Request, method_name
+from tidegate.core.clock import SystemClock
+from tidegate.loopback.telegram.encryption import SALT, NotSealed, key_id, open_letter, seal_letter
 from tidegate.loopback.telegram.handshake import Agreed, Handshake
-from tidegate.loopback.telegram.record import Session
-from tidegate.loopback.telegram.sealing import SALT, NotSealed, key_id, open_letter, seal_letter
+from tidegate.loopback.telegram.method_context import Refusal, Request, method_name
+from tidegate.loopback.telegram.request_handler import Silence, answer, as_bytes
 from tidegate.loopback.telegram.transport import BadPacket, Transport, recognise
-from tidegate.loopback.telegram.world import SignIn, World
+from tidegate.loopback.telegram.world.record import Session
+from tidegate.loopback.telegram.world.world import SignIn, World
 
+_KEY_BYTES = 256
 _RPC_RESULT = 0xF35C6D01
 _CONTAINER = MessageContainer.CONSTRUCTOR_ID
 _WORTH_PACKING = range(1 << 10, 128 << 10)  # small answers gain nothing, and larger ones are bytes of files
@@ -51,7 +53,7 @@ class Counter:
 
 @dataclass(eq=False, slots=True)
 class Connection:
-    """Serves one client until it leaves or is hung up on."""
+    """Serves one client until either side closes the connection."""
 
     world: World
     centre: int
@@ -88,7 +90,7 @@ class Connection:
         self.writer.close()
 
     def push(self, update: TLObject) -> None:
-        """Send an update nobody asked for."""
+        """Push an update."""
         self._send(bytes(update), related=True)
 
     def _take(self, packet: bytes) -> None:
@@ -96,7 +98,7 @@ class Connection:
         if number == 0:
             self._shake(packet[20:])
             return
-        self.sign_in = self.world.sign_ins.get(number)
+        self.sign_in = self.world.sign_ins.get(number) or self._kept_whole(number)
         if self.sign_in is None or self.sign_in.centre != self.centre:
             self._write(_UNKNOWN_KEY)
             return
@@ -108,9 +110,19 @@ class Connection:
         for message_id, body in _messages(letter.id, letter.body):
             self._handle(message_id, body)
 
+    def _kept_whole(self, number: int) -> SignIn | None:
+        """The sign-in whose key lost its leading zero bytes here, as in Telethon, while this client kept them."""
+        for short, sign_in in self.world.sign_ins.items():
+            whole = sign_in.secret.rjust(_KEY_BYTES, b"\0")
+            if len(sign_in.secret) < _KEY_BYTES and key_id(whole) == number:
+                sign_in.secret = whole
+                self.world.sign_ins[number] = self.world.sign_ins.pop(short)
+                return sign_in
+        return None
+
     def _note(self) -> Session:
         sessions = self.world.record.sessions
-        sessions.append(Session(len(sessions) + 1, self.centre, self.world.clock.now()))
+        sessions.append(Session(len(sessions) + 1, self.world.clock.now(), centre=self.centre))
         return sessions[-1]
 
     def _shake(self, body: bytes) -> None:
@@ -143,7 +155,11 @@ class Connection:
     async def _answer(self, message_id: int, wrapped: Any) -> None:
         assert self.sign_in is not None
         assert self._noted is not None
-        query, quiet = _unwrapped(wrapped)
+        query, quiet, layer = _unwrapped(wrapped)
+        if layer != LAYER:
+            self.world.record.unknown.append(f"layer {layer}")
+            self._reply(message_id, bytes(types.RpcError(400, "CONNECTION_LAYER_INVALID")))
+            return
         self.wants_updates = self.wants_updates or not quiet
         request = Request(self.world, self.sign_in, method_name(query), query, self.centres, self._noted)
         try:
@@ -156,7 +172,7 @@ class Connection:
                 self.hang_up()
             return
         except Exception:
-            # A fault of this platform, not of the client: it is told at once, and the traceback is logged.
+            # An error of this platform, not of the client: the client is answered at once, and the traceback is logged.
             self.world.record.unknown.append(f"{request.method} (broke)")
             self._reply(message_id, bytes(types.RpcError(500, "INTERNAL")))
             raise
@@ -169,7 +185,7 @@ class Connection:
 
     def _send(self, body: bytes, *, related: bool) -> None:
         if self._session is None or self.sign_in is None:
-            return  # nobody is there to read it yet
+            return  # the client has no session yet that could read it
         sequence = self._sequence * 2 + related
         self._sequence += related
         self._write(seal_letter(self.sign_in.secret, self._session, self._numbers.next(), sequence, body))
@@ -194,10 +210,11 @@ def _messages(number: int, body: bytes) -> Iterator[tuple[int, bytes]]:
         yield number, body
 
 
-def _unwrapped(query: Any) -> tuple[Any, bool]:
-    """The request inside its wrappers, and whether it asks for no updates."""
-    quiet = False
+def _unwrapped(query: Any) -> tuple[Any, bool, int]:
+    """The request inside its wrappers, whether it asks for no updates, and the layer of the schema it is in."""
+    quiet, layer = False, LAYER
     while isinstance(query, _WRAPPERS):
         quiet = quiet or isinstance(query, functions.InvokeWithoutUpdatesRequest)
+        layer = query.layer if isinstance(query, functions.InvokeWithLayerRequest) else layer
         query = query.query
-    return query, quiet
+    return query, quiet, layer

@@ -1,6 +1,6 @@
 """How a client and the platform agree on a key: the plain half of MTProto, before anything is encrypted.
 
-One handshake lives as long as its connection. The RSA key is made anew in every process, so clients have to be told it.
+One handshake lives as long as its connection. The RSA key is new in every process, so clients must be given it.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ GENERATOR = 3
 _SECRET_BITS = 256
 """As short as the discrete logarithm allows: the time a connection takes grows with it."""
 
-_P, _Q = 1_000_003, 1_099_511_627_791
-_PQ = (_P * _Q).to_bytes(8, "big")  # eight bytes below 2**63: clients read it as a signed number; quick to take apart
+_P, _Q = 16_777_259, 4_294_967_291  # the smallest prime of four bytes, which is quick to find, and the largest
+_PQ = (_P * _Q).to_bytes(8, "big")  # eight bytes below 2**63: clients read it as a signed number
 
 
 class ServerKey:
@@ -52,7 +52,7 @@ class ServerKey:
     def open(self, sealed: bytes) -> bytes:
         """What a client sealed for us: 20 bytes of hash, the data, and padding the caller leaves unread.
 
-        Modulo each prime and put together again, which takes a quarter of the time.
+        Decrypted modulo each prime and combined, which takes a quarter of the time.
         """
         own, closed = self._numbers, int.from_bytes(sealed, "big")
         by_p, by_q = pow(closed, own.dmp1, own.p), pow(closed, own.dmq1, own.q)
@@ -61,7 +61,7 @@ class ServerKey:
 
 @functools.cache
 def key_of_this_process() -> ServerKey:
-    """One key for all servers of a process: to make one takes longer than most of what they are asked."""
+    """One key for all servers of a process, because making a key takes longer than most calls."""
     return ServerKey()
 
 

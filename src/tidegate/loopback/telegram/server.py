@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterator
 from datetime import timedelta
 from functools import partial
 
 from telethon.tl import types
 
-from tidegate.clock import Clock, SystemClock
-from tidegate.errors import BadInput
-from tidegate.loopback.telegram import shapes
-from tidegate.loopback.telegram.channels import Channel, Event
+from tidegate.core.clock import Clock, SystemClock
+from tidegate.core.errors import BadInput
+from tidegate.loopback.telegram import tl_shapes
 from tidegate.loopback.telegram.connection import Connection
-from tidegate.loopback.telegram.content import AWAY, HOME
 from tidegate.loopback.telegram.handshake import PRIME, Handshake, key_of_this_process
-from tidegate.loopback.telegram.world import World
+from tidegate.loopback.telegram.world.channels import Channel, Event
+from tidegate.loopback.telegram.world.file_content import AWAY, HOME
+from tidegate.loopback.telegram.world.world import Account, World
 
 
 class TelegramServer:
@@ -46,7 +47,7 @@ class TelegramServer:
 
     @property
     def public_key_pem(self) -> str:
-        """What clients are to trust, in the PEM form Telethon takes."""
+        """The public key that clients must trust, as PEM for Telethon."""
         return self._key.public_pem
 
     @property
@@ -55,7 +56,7 @@ class TelegramServer:
 
     @property
     def busy(self) -> bool:
-        """Whether a call is under way; a held clock stands still meanwhile."""
+        """Whether a call is in progress; a held clock stands still meanwhile."""
         return any(connection.under_way for connection in self._connections)
 
     async def start(self) -> str:
@@ -68,6 +69,7 @@ class TelegramServer:
             self._servers.append(server)
             self._centres[centre] = "{}:{}".format(*server.sockets[0].getsockname()[:2])
         self.address = self._centres[HOME]
+        self._world.watchers.append(self._watches)
         return self.address
 
     async def close(self) -> None:
@@ -75,16 +77,18 @@ class TelegramServer:
             server.close()
         self.disconnect_all()
         self._world.listeners.remove(self._push)
+        self._world.watchers.remove(self._watches)
 
     def disconnect_all(self) -> None:
-        """Hang up on everybody, as a restart of the platform does."""
+        """Close all connections, as a restart of the platform does."""
         for connection in list(self._connections):
             connection.hang_up()
 
     def replace_world(self, world: World) -> None:
-        """Serve another world from now on; clients are hung up on and their keys unknown."""
+        """Serve another world from now on; connections are closed, and the clients' keys become unknown."""
         self._world.listeners.remove(self._push)
         world.listeners.append(self._push)
+        self._world.watchers, world.watchers = [], self._world.watchers
         self._world = world
         self.disconnect_all()
 
@@ -99,19 +103,27 @@ class TelegramServer:
     def _shake(self) -> Handshake:
         return Handshake(self._key, server_time=int(SystemClock().now().timestamp()), prime=self._prime)
 
-    def _push(self, channel: Channel, event: Event) -> None:
-        """Tell every connected member; a large group may not be pushed at all, and then nobody is told."""
-        if not channel.pushes:
-            return
+    def _watches(self, channel: Channel) -> bool:
+        return next(self._hearing(channel), None) is not None
+
+    def _hearing(self, channel: Channel) -> Iterator[tuple[Connection, Account]]:
+        """The connections that get updates of this channel, with their accounts."""
         for connection in self._connections:
             account = self._world.accounts.get(connection.sign_in.account if connection.sign_in else 0)
-            told = (
-                connection.wants_updates and connection.centre == HOME and connection.sign_in is not self._world.asker
-            )
-            if account is None or not told or account.id not in channel.members:
+            told = connection.wants_updates and connection.centre == HOME
+            if account is not None and told and account.id in channel.members:
+                yield connection, account
+
+    def _push(self, channel: Channel, event: Event) -> None:
+        """Push an update to every connected member; to none where the channel's ``pushes`` is off."""
+        if not channel.pushes:
+            return
+        for connection, account in self._hearing(channel):
+            if connection.sign_in is self._world.asker:
                 continue
-            update = shapes.update(self._world, channel, event, account)
+            update = tl_shapes.update(self._world, channel, event, account)
             if update is not None:
-                chats = [shapes.chat(self._world, channel, account)]
-                users = shapes.users(self._world, account)
+                shown = [update.message] if hasattr(update, "message") else []
+                chats = tl_shapes.chats(self._world, channel, account, shown)
+                users = tl_shapes.users(self._world, account)
                 connection.push(types.Updates([update], users, chats, self._world.clock.now(), seq=0))

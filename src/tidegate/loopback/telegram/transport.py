@@ -1,4 +1,4 @@
-"""How packets lie on the wire: the two transports Telethon offers, told apart by their first byte."""
+"""The framing of packets: the two transports Telethon offers, recognised by their first byte."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ _LONGEST = 2 << 20  # a part of a file is at most 1 MiB
 
 
 class BadPacket(Exception):
-    """What came over the wire is no packet of this transport; the connection ends."""
+    """The bytes received are not a packet of this transport; the connection ends."""
 
 
 class Transport(Protocol):
-    """Takes packets off the wire and puts packets on it."""
+    """Reads packets from a connection and writes packets to it."""
 
     async def read(self) -> bytes: ...
     def frame(self, payload: bytes) -> bytes: ...
 
 
 async def recognise(reader: asyncio.StreamReader) -> Transport:
-    """The transport a client chose by its first byte; IncompleteReadError when it left without a word."""
+    """The transport a client chose by its first byte; ``IncompleteReadError`` when it disconnected before that."""
     first = await reader.readexactly(1)
     return Abridged(reader) if first == _ABRIDGED else Full(reader, first)
 
@@ -50,7 +50,7 @@ class Full:
 
     def __init__(self, reader: asyncio.StreamReader, first: bytes) -> None:
         self._reader = reader
-        self._seen = first  # was read to tell the transports apart
+        self._seen = first  # was read to recognise the transport
         self._sent = 0
 
     async def read(self) -> bytes:

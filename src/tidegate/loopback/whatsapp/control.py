@@ -1,4 +1,4 @@
-"""The control address of the loopback WhatsApp: the world from outside, for demo, tests and whoever checks them."""
+"""Routes of the control address that change and show the loopback WhatsApp."""
 
 from __future__ import annotations
 
@@ -6,43 +6,32 @@ from typing import Any
 
 from fastapi import APIRouter
 
-from tidegate.loopback.whatsapp import changing
-from tidegate.loopback.whatsapp.schema import ChangeSpec, DeleteSpec, EditSpec, PairSpec, PostSpec, ReceiptSpec
+from tidegate.loopback.control_routes import write_routes
+from tidegate.loopback.whatsapp import world_changes
+from tidegate.loopback.whatsapp.schema import ChangeSpec, PairSpec, ReceiptSpec
 from tidegate.loopback.whatsapp.server import WhatsAppServer
 from tidegate.loopback.whatsapp.world import GROUPS, Message, World
 
 
 def whatsapp_control(server: WhatsAppServer) -> APIRouter:
     """Everything that can be asked about this WhatsApp, and done to it."""
-    router = APIRouter()
-
-    @router.post("/whatsapp/post")
-    async def post(spec: PostSpec) -> dict[str, list[str]]:
-        return {"ids": changing.post(server.world, spec)}
-
-    @router.post("/whatsapp/edit")
-    async def edit(spec: EditSpec) -> dict[str, list[str]]:
-        return {"ids": changing.edit(server.world, spec)}
-
-    @router.post("/whatsapp/delete")
-    async def delete(spec: DeleteSpec) -> dict[str, list[str]]:
-        return {"ids": changing.delete(server.world, spec)}
+    router = write_routes(server, "whatsapp", world_changes.post, world_changes.edit, world_changes.delete)
 
     @router.post("/whatsapp/change")
     async def change(spec: ChangeSpec) -> dict[str, Any]:
-        return changing.change(server, spec)
+        return world_changes.change(server, spec)
 
     @router.post("/whatsapp/receipt")
     async def receipt(spec: ReceiptSpec) -> dict[str, Any]:
-        return changing.receipt(server, spec)
+        return world_changes.receipt(server, spec)
 
     @router.post("/whatsapp/pair")
     async def pair(spec: PairSpec) -> dict[str, str]:
-        return changing.pair(server, spec)
+        return world_changes.pair(server, spec)
 
     @router.get("/whatsapp/pair")
     async def pair_by_link(phone: str) -> dict[str, str]:
-        return changing.pair(server, PairSpec(phone=phone))
+        return world_changes.pair(server, PairSpec(phone=phone))
 
     @router.get("/whatsapp/pairings")
     async def pairings() -> list[dict[str, str]]:

@@ -1,4 +1,4 @@
-"""What the control address is told about the WhatsApp of a world; docs/loopback.md shows each with an example."""
+"""The JSON that the control address takes for WhatsApp; docs/loopback.md shows each with an example."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from tidegate.loopback.spec import Name, PlatformFault, Strict
+from tidegate.loopback.spec import Name, PlatformFault, PlatformLimits, Strict
 
 Number = Annotated[str, Field(pattern=r"^\+?[0-9 -]{3,20}$")]
 Many = Annotated[int, Field(ge=1, le=100_000)]
@@ -28,13 +28,13 @@ class GroupSpec(Strict):
     old_style: bool = False
 
 
-class LimitsSpec(Strict):
+class LimitsSpec(PlatformLimits):
     per_minute: Annotated[int, Field(ge=1)] | None = None
     ban_s: Annotated[float, Field(ge=0)] | None = None
 
 
 class WhatsAppSpec(Strict):
-    """Phones, groups and limits; a world that says nothing of WhatsApp has none of them."""
+    """Phones, groups and limits; a world without a WhatsApp section has none of them."""
 
     phones: list[PhoneSpec] = []
     groups: list[GroupSpec] = []
@@ -60,7 +60,7 @@ class EditSpec(Strict):
 
 
 class ReceiptSpec(Strict):
-    """Somebody got a message: the one of that *id*, else the newest that an account sent to the group."""
+    """A group member received a message: the one with that *id*, else the newest that an account sent to the group."""
 
     channel: Name
     id: str | None = None
@@ -76,7 +76,7 @@ class PairSpec(Strict):
 
 
 class ChangeSpec(Strict):
-    """The world changes; every field that is given is done."""
+    """Changes to the world; every field that is given is carried out."""
 
     channel: Name | None = None
     name: str | None = None

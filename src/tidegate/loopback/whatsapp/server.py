@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any
 
-from tidegate.clock import Clock
-from tidegate.errors import BadInput
-from tidegate.loopback.whatsapp.line import DeviceLine
+from tidegate.core.clock import Clock
+from tidegate.core.errors import BadInput
+from tidegate.loopback.whatsapp.device_connection import DeviceLine
 from tidegate.loopback.whatsapp.world import GROUPS, Group, Message, Pairing, Phone, World
 
 
@@ -32,7 +32,7 @@ class WhatsAppServer:
 
     @property
     def busy(self) -> bool:
-        """Whether a call is under way; a held clock stands still meanwhile."""
+        """Whether a call is in progress; a held clock stands still meanwhile."""
         return self.under_way > 0
 
     async def start(self) -> str:
@@ -53,7 +53,7 @@ class WhatsAppServer:
             line.hang_up()
 
     def replace_world(self, world: World) -> None:
-        """Serve another world from now on; everybody is hung up on."""
+        """Serve another world from now on; all connections are closed."""
         self.world = world
         self.hang_up()
 
@@ -65,15 +65,15 @@ class WhatsAppServer:
         finally:
             self._lines.discard(line)
 
-    # What is done to those who are connected
+    # Changes to connected devices
 
     def hang_up(self) -> None:
-        """Cut every connection; devices come back by themselves."""
+        """Cut every connection; devices reconnect by themselves."""
         for line in list(self._lines):
             line.hang_up()
 
     def tell(self, phone: Phone, event: Mapping[str, Any], *, hang_up: bool = False) -> int:
-        """Tell every connected device of a phone; how many there were."""
+        """Send an event to every connected device of a phone; returns how many there were."""
         heard = [line for line in self._lines if line.phone is phone]
         for line in heard:
             line.tell(event)
@@ -99,7 +99,7 @@ class WhatsAppServer:
         return device
 
     def receipt(self, group: Group, message: Message, kind: str) -> int:
-        """Somebody in the group has got the message; how many devices of its sender heard it."""
+        """A group member has received the message; returns how many of the sender's devices were notified."""
         phone = self.world.phones.get(message.sender)
         reader = next((number for number in group.members if number != message.sender), "10000009999")
         event = {

@@ -7,8 +7,8 @@ from collections import deque
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from tidegate.clock import Clock
-from tidegate.errors import BadInput
+from tidegate.core.clock import Clock
+from tidegate.core.errors import BadInput
 from tidegate.loopback.faults import Faults
 from tidegate.loopback.whatsapp.record import Record
 
@@ -30,7 +30,7 @@ class Phone:
 
 @dataclass(slots=True)
 class Message:
-    """One message as everybody in the group got it; *file* is the SHA-256 of what came with it."""
+    """One message to a group; *file* is the SHA-256 of its file."""
 
     id: str
     at: datetime
@@ -74,7 +74,7 @@ class Pairing:
 
 
 class World:
-    """Everything this WhatsApp knows. Equal seeds and equal acts give equal worlds."""
+    """All data of this WhatsApp. Equal seeds and equal actions give equal worlds."""
 
     def __init__(self, clock: Clock, *, seed: int = 1) -> None:
         self.clock = clock
@@ -143,7 +143,7 @@ class World:
     # What happens in it
 
     def pair(self) -> Pairing:
-        """A device asks to be linked, and shows this."""
+        """A device asks to be linked, and shows this code."""
         self.pairings.append(Pairing(qr=f"2@{self._dice.randbytes(24).hex()},loopback"))
         return self.pairings[-1]
 
@@ -155,12 +155,15 @@ class World:
         return pairing.code
 
     def post(self, group: Group, sender: str, kind: str, text: str, *, name: str = "", file: str = "") -> Message:
-        """Somebody's message reaches the group."""
-        number = f"3EB0{self._dice.randbytes(9).hex().upper()}"
-        message = Message(number, self.clock.now(), sender, kind, text, name, file)
+        """Store a message to the group."""
+        message = Message(self.new_id(), self.clock.now(), sender, kind, text, name, file)
         group.messages.append(message)
         self.revision += 1
         return message
+
+    def new_id(self) -> str:
+        """The name of the next message, as a linked device gives it."""
+        return f"3EB0{self._dice.randbytes(9).hex().upper()}"
 
     def sends_too_fast(self, phone: Phone) -> bool:
         """Count one message of a phone; whether that was one too many within a minute."""

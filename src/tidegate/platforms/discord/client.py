@@ -4,37 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
-from typing import Protocol
 
 from discord.http import Route
 
-from tidegate.errors import ChannelGone, OutcomeUnknown, PlatformError, Refused
-from tidegate.platforms.discord import posting, translate
-from tidegate.platforms.discord.book import Book
-from tidegate.platforms.discord.hearing import Hearing
-from tidegate.platforms.discord.paging import next_archived
-from tidegate.platforms.discord.proving import Proving
-from tidegate.platforms.discord.rest import Rest, bucket_of
-from tidegate.platforms.discord.rights import Json
-from tidegate.port import (
-    CannotAsk,
-    ChannelDeleted,
-    ChannelId,
-    ChannelKind,
-    ChannelPage,
-    Cursor,
-    Enclosure,
-    GuildId,
-    GuildPage,
-    Head,
-    Hint,
-    Me,
-    Message,
-    MessageId,
-    Page,
-    Receipt,
-    SendKey,
-)
+from tidegate.core.errors import ChannelGone, PlatformError, Refused, ServerTrouble
+from tidegate.core.ids import ChannelId, GuildId, MessageId
+from tidegate.platforms import interface
+from tidegate.platforms.discord import send_requests, translation
+from tidegate.platforms.discord.gateway.connection import GatewayConnection
+from tidegate.platforms.discord.gateway.gateway_events import GatewayEvents
+from tidegate.platforms.discord.history_permission import HistoryPermission
+from tidegate.platforms.discord.message_content_intent import is_blank
+from tidegate.platforms.discord.permissions import Json
+from tidegate.platforms.discord.rest import RestClient, bucket_of
+from tidegate.platforms.discord.thread_cursor import next_archived
+from tidegate.platforms.interface import ChannelKind, Enclosure, Head, Receipt, SendKey
 
 PAGE = 100
 _GUILDS = 200
@@ -56,44 +40,46 @@ _METHODS = {
 _HAS_NO_PRIVATE_THREADS = (ChannelKind.BOARD, ChannelKind.ANNOUNCEMENT, ChannelKind.VOICE)
 
 
-class Ears(Protocol):
-    """What listens to the gateway, where the account does."""
-
-    async def hint(self) -> Hint: ...
-    async def close(self) -> None: ...
-
-
 class DiscordAccount:
-    """One signed-in bot (``port.Client``, and of the abilities those of a platform with guilds)."""
+    """One signed-in bot (``PlatformClient``, and the abilities of a platform with guilds)."""
 
     recognises_for: timedelta | None = timedelta(minutes=2)
-    """Discord keeps a nonce "a few minutes"; one older than this is taken for forgotten."""
+    """Discord keeps a nonce for "a few minutes"; one older than this counts as forgotten."""
 
-    def __init__(self, rest: Rest, hearing: Hearing, ears: Ears | None, me: Me) -> None:
+    def __init__(
+        self, rest: RestClient, events: GatewayEvents, gateway: GatewayConnection | None, me: interface.Me
+    ) -> None:
+        """*gateway* is None where the account gets no push updates."""
         self.signed_in_as = me
         self._rest = rest
-        self._hearing = hearing
-        self._ears = ears
-        self._proving = Proving(rest, hearing.book)
+        self._events = events
+        self._gateway = gateway
+        self._guilds = events.guilds
+        self._permission = HistoryPermission(rest, events.guilds)
 
     async def close(self) -> None:
-        if self._ears is not None:
-            await self._ears.close()
+        if self._gateway is not None:
+            await self._gateway.close()
         await self._rest.close()
-
-    @property
-    def _book(self) -> Book:
-        return self._hearing.book
 
     # Before a call
 
     @property
-    def last_look(self) -> Callable[[], object]:
+    def pre_send_check(self) -> Callable[[], object]:
         return self._rest.exit.look
 
-    @last_look.setter
-    def last_look(self, look: Callable[[], object]) -> None:
+    @pre_send_check.setter
+    def pre_send_check(self, look: Callable[[], object]) -> None:
         self._rest.exit.look = look
+
+    @property
+    def connection_changed(self) -> Callable[[str | None], object]:
+        return (lambda _: None) if self._gateway is None else self._gateway.connection_changed
+
+    @connection_changed.setter
+    def connection_changed(self, changed: Callable[[str | None], object]) -> None:
+        if self._gateway is not None:
+            self._gateway.connection_changed = changed
 
     def method(self, verb: str) -> str:
         return _METHODS[verb]
@@ -104,106 +90,126 @@ class DiscordAccount:
     def refused_for(self, method: str, channel: ChannelId | None) -> float:
         return self._rest.meters.refused_for(method, _major(channel))
 
-    # What was told without a call
+    # What push updates reported, without a call
 
-    async def hint(self) -> Hint:
-        if self._ears is None:
+    async def hints(self, *, most: int) -> Sequence[interface.UpdateHint]:
+        if self._gateway is None:
             raise Refused("This Discord account does not listen: the setting discord_live is off.")
-        return await self._ears.hint()
+        return await self._gateway.updates.take(most, self._gateway.require_open)
 
-    def told(self) -> Mapping[ChannelId, Head] | None:
-        return self._hearing.told()
+    def known_heads(self) -> Mapping[ChannelId, Head] | None:
+        return self._events.known_heads()
 
     def known_guilds(self) -> Sequence[GuildId]:
-        return self._book.guilds
+        return self._guilds.guilds
 
     # Guilds, channels, threads
 
-    async def guilds(self, after: Cursor | None) -> GuildPage:
+    async def guilds(self, after: interface.Cursor | None) -> interface.GuildPage:
         params = {"limit": _GUILDS, **({"after": after} if after else {})}
         found = await self._rest.ask(Route("GET", "/users/@me/guilds"), params=params)
         names = {GuildId(int(one["id"])): str(one["name"]) for one in found}
-        return GuildPage(names, next=Cursor(str(max(names))) if len(found) == _GUILDS else None)
+        return interface.GuildPage(names, next=interface.Cursor(str(max(names))) if len(found) == _GUILDS else None)
 
     async def guild_channels(self, guild: GuildId) -> Mapping[ChannelId, Head]:
         found = await self._rest.ask(Route("GET", "/guilds/{guild_id}/channels", guild_id=guild))
-        if not self._book.knows_rights(str(guild)):  # where no gateway told them
-            await self._proving.learn_rights(str(guild))
-        return self._book.take_channels(str(guild), found)
+        if not self._guilds.knows_rights(str(guild)):  # where there is no gateway to report them
+            await self._permission.learn_rights(str(guild))
+        return self._guilds.take_channels(str(guild), found)
 
     async def guild_threads(self, guild: GuildId) -> Mapping[ChannelId, Head]:
         found = await self._rest.ask(Route("GET", "/guilds/{guild_id}/threads/active", guild_id=guild))
-        return self._book.take_channels(str(guild), found["threads"])
+        return self._guilds.take_channels(str(guild), found["threads"])
 
-    async def archived_threads(self, parent: ChannelId, *, private: bool, after: Cursor | None) -> ChannelPage:
+    async def archived_threads(
+        self, parent: ChannelId, *, private: bool, after: interface.Cursor | None
+    ) -> interface.ChannelPage:
         if private and self._kind(parent) in _HAS_NO_PRIVATE_THREADS:
-            raise CannotAsk("There are no private threads in channels of this kind.")
+            raise interface.CannotAsk("There are no private threads in channels of this kind.")
         route = Route("GET", _ARCHIVED + ("private" if private else "public"), channel_id=parent)
         try:
             found = await self._rest.ask(route, params={"limit": PAGE, **({"before": after} if after else {})})
         except ChannelGone as gone:
-            if private and not isinstance(gone, ChannelDeleted):  # the channel itself may be open all the same
+            if private and not isinstance(gone, interface.ChannelDeleted):  # the channel itself may still be readable
                 raise Refused("The account may not list the private threads of this channel.") from gone
             raise
         threads: list[Json] = found["threads"]
-        guild = self._book.guild_of(parent) or next((one["guild_id"] for one in threads), None)
-        heads = self._book.take_channels(guild, threads) if guild else {}
-        return ChannelPage(heads, next=next_archived(found, after))
+        guild = self._guilds.guild_of(parent) or next((one["guild_id"] for one in threads), None)
+        heads = self._guilds.take_channels(guild, threads) if guild else {}
+        return interface.ChannelPage(heads, next=next_archived(found, after))
 
     def _kind(self, channel: ChannelId) -> ChannelKind | None:
-        head = self._book.head(channel)
+        head = self._guilds.head(channel)
         return head.channel.kind if head and head.channel else None
 
     # Messages
 
-    async def page(self, channel: ChannelId, *, before: MessageId | None) -> Page:
+    async def page(self, channel: ChannelId, *, before: MessageId | None) -> interface.HistoryPage:
         found = await self._list(channel, {} if before is None else {"before": before})
         may_read = await self._proves(channel, found)
         short = len(found) < PAGE
-        return Page(
-            messages=translate.messages_of(found),
+        return interface.HistoryPage(
+            messages=translation.messages_of(found, self._guilds.names_in(channel)),
             reached_start=short and may_read,
             reached_head=before is None and may_read,
             limit=PAGE,
             may_read=may_read,
+            threads=translation.thread_heads(found),
         )
 
-    async def page_after(self, channel: ChannelId, *, after: MessageId) -> Page:
+    async def page_after(self, channel: ChannelId, *, after: MessageId) -> interface.HistoryPage:
         found = await self._list(channel, {"after": after})
         may_read = await self._proves(channel, found)
         short = len(found) < PAGE
-        return Page(
-            messages=translate.messages_of(found),
+        return interface.HistoryPage(
+            messages=translation.messages_of(found, self._guilds.names_in(channel)),
             reached_start=False,
             reached_head=short and may_read,
             limit=PAGE,
             may_read=may_read,
+            threads=translation.thread_heads(found),
         )
 
-    async def messages(self, channel: ChannelId, ids: Sequence[MessageId]) -> Mapping[MessageId, Message | None]:
-        """Those that the page below the newest of them shows, or shows to be gone; of older ones nothing is said."""
+    async def messages(
+        self, channel: ChannelId, ids: Sequence[MessageId]
+    ) -> Mapping[MessageId, interface.Message | None]:
+        """The messages that the page at the newest of them shows, or shows to be deleted; older ones are left out."""
         if not ids:
             return {}
         found = await self._list(channel, {"before": max(ids) + 1})
         if not await self._proves(channel, found):
             return {}
-        shown = {message.id: message for message in translate.messages_of(found)}
+        shown = {message.id: message for message in translation.messages_of(found, self._guilds.names_in(channel))}
         oldest = min(shown) if len(found) == PAGE else 0
         return {number: shown.get(number) for number in ids if number >= oldest}
 
     async def _list(self, channel: ChannelId, bound: Mapping[str, int]) -> list[Json]:
         if self._kind(channel) is ChannelKind.BOARD:
-            raise CannotAsk("A board holds no messages itself, only threads.")
+            raise interface.CannotAsk("A board holds no messages itself, only threads.")
         if bound.get("before") == 0:
-            raise CannotAsk("Nothing lies below message 0.")
-        found: list[Json] = await self._rest.ask(
-            Route("GET", _MESSAGES, channel_id=channel), params={"limit": PAGE, **bound}
-        )
+            raise interface.CannotAsk("Nothing lies below message 0.")
+        route = Route("GET", _MESSAGES, channel_id=channel)
+        try:
+            found: list[Json] = await self._rest.ask(route, params={"limit": PAGE, **bound})
+        except interface.ChannelDeleted:
+            raise
+        except ChannelGone:
+            await self._permission.note_hidden(channel)
+            raise
+        if any(is_blank(one, self._guilds.me) for one in found):
+            await self._permission.require_content()
         return found
 
     async def _proves(self, channel: ChannelId, found: Sequence[Json]) -> bool:
-        """Whether a page is evidence. A message on it proves the right to read; an empty page leaves it open."""
-        return bool(found) or await self._proving.may_read(channel)
+        """Whether a page is evidence. A message on it proves the permission to read; an empty page does not.
+
+        Where a page contradicts the cached permissions, Discord is asked, so that no later survey repeats the error.
+        """
+        head = self._guilds.head(channel)
+        known_closed = head is not None and head.channel is not None and not head.channel.readable
+        if found and not known_closed:
+            return True
+        return await self._permission.may_read(channel) or bool(found)
 
     # Sends
 
@@ -215,12 +221,12 @@ class DiscordAccount:
     ) -> Receipt:
         route = Route("POST", _MESSAGES, channel_id=channel)
         try:
-            answer: Json = await self._rest.ask(route, **posting.request_of(text, enclosures, key))
+            answer: Json = await self._rest.ask(route, **send_requests.request_of(text, enclosures, key))
         except PlatformError as problem:
-            if type(problem) is PlatformError:  # Discord's own trouble: it may have taken the message before it failed
-                raise OutcomeUnknown(f"Nobody knows whether the message arrived: {problem}") from problem
+            if type(problem) is PlatformError:  # Discord failed: it may have accepted the message before
+                raise ServerTrouble(f"Nobody knows whether the message arrived: {problem}") from problem
             raise
-        return posting.receipt_of(answer)
+        return send_requests.receipt_of(answer)
 
 
 def _major(channel: ChannelId | None) -> str:

@@ -1,7 +1,7 @@
-"""Discord's REST door: discord.py's session and routes, without a will of its own.
+"""Discord's REST API through discord.py's session and routes, without its retries.
 
-discord.py repeats, sleeps and holds calls back by itself. Here a request goes out once and its answer is translated;
-whether to wait or to ask again is the lane's to decide. What the library asks for by itself is counted apart.
+discord.py repeats, sleeps and holds calls back. Here a request is sent once and its answer is translated. The lane
+decides whether to wait or to repeat. Calls that the library makes on its own are counted separately.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ import aiohttp
 from discord import File
 from discord.http import HTTPClient, Route
 
-from tidegate.clock import Clock
-from tidegate.errors import NotSent, PlatformError
-from tidegate.platforms.discord.meters import Meters, Refusals
-from tidegate.platforms.discord.troubles import Answer, broken, trouble
-from tidegate.port import NoteConnect
+from tidegate.core.clock import Clock
+from tidegate.core.errors import NotSent, PlatformError
+from tidegate.platforms.discord.errors import RestAnswer, broken, trouble
+from tidegate.platforms.discord.rate_limits import RateLimits, Refusals
+from tidegate.platforms.interface import NoteConnect
 
 ANSWER_WITHIN = timedelta(seconds=60)
-"""How long an answer may take, beyond what a file needs on its way."""
+"""How long an answer may take, in addition to the time for uploading files."""
 
 SLOWEST_UPLOAD = 256 << 10
-"""Bytes a second: a file that goes up slower than that is given up."""
+"""Bytes per second: a slower upload is given up."""
 
 _PARAMETER = re.compile(r"\{(\w+)_id\}")
 _NO_CONTENT = 204
@@ -40,8 +40,8 @@ def method_of(route: Route) -> str:
     return f"{route.method} {path}"
 
 
-class LastLook(aiohttp.TCPConnector):
-    """Gives out connections, with a last look right before: nothing is awaited between it and the first byte."""
+class LastCheck(aiohttp.TCPConnector):
+    """Provides connections after a last check: nothing is awaited between the check and the first byte."""
 
     def __init__(self) -> None:
         super().__init__(limit=0)
@@ -57,14 +57,14 @@ class LastLook(aiohttp.TCPConnector):
         return connection
 
 
-class Rest(HTTPClient):
-    """One account's door. ``ask`` is ours; all that comes through ``request`` is asked by discord.py itself."""
+class RestClient(HTTPClient):
+    """One account's REST client. ``ask`` makes our calls; discord.py makes its own through ``request``."""
 
     def __init__(self, clock: Clock, note_connect: NoteConnect, *, base: str | None = None) -> None:
-        """*base* is where Discord is, when that is not discord.com."""
-        self.exit = LastLook()
+        """*base* is the address of Discord, when that is not discord.com."""
+        self.exit = LastCheck()
         super().__init__(asyncio.get_running_loop(), self.exit)
-        self.meters = Meters(clock)
+        self.meters = RateLimits(clock)
         self._clock = clock
         self._refusals = Refusals(clock)
         self._note_connect = note_connect
@@ -78,9 +78,9 @@ class Rest(HTTPClient):
         form: Iterable[dict[str, Any]] | None = None,
         **kwargs: Any,
     ) -> Any:
-        """What discord.py asks for by itself, counted as connecting; nothing is counted that never left.
+        """Calls that discord.py makes on its own, counted as connecting; a call that was never sent is not counted.
 
-        No lane holds these calls back, so they wait here until their bucket has room.
+        No lane delays these calls, so they wait here until their bucket has room.
         """
         method = method_of(route)
         while (wait := self.meters.refused_for(method, route.major_parameters)) > 0:
@@ -98,21 +98,21 @@ class Rest(HTTPClient):
     async def ask(
         self, route: Route, *, form: Iterable[dict[str, Any]] | None = None, upload: int = 0, **kwargs: Any
     ) -> Any:
-        """Make one call, which carries so many bytes of files, and return its answer; raises what to do instead."""
+        """Make one call, with so many bytes of files, and return its answer; raises the translated error otherwise."""
         method, major = method_of(route), route.major_parameters
         taken = self.meters.take(method, major)
-        answer: Answer | None = None
+        answer: RestAnswer | None = None
         try:
             within = ANSWER_WITHIN + timedelta(seconds=upload / SLOWEST_UPLOAD)
             answer = await self._exchange(self._send(route, form, kwargs), method, within)
+            rest = self._refusals.note(answer)
         finally:
             self.meters.answered(taken, method, major, None if answer is None else answer.headers)
-        rest = self._refusals.note(answer)
         if 200 <= answer.status < 300 and (answer.status == _NO_CONTENT or not isinstance(answer.body, str)):
             return answer.body
         raise rest or trouble(answer, method, bucket=bucket_of(method, major))
 
-    async def _exchange(self, call: Coroutine[Any, Any, Answer], method: str, within: timedelta) -> Answer:
+    async def _exchange(self, call: Coroutine[Any, Any, RestAnswer], method: str, within: timedelta) -> RestAnswer:
         sending = asyncio.ensure_future(call)
         over = asyncio.ensure_future(self._clock.sleep(within))
         try:
@@ -130,7 +130,7 @@ class Rest(HTTPClient):
                 sending.cancel()
                 await asyncio.wait((sending,))
 
-    async def _send(self, route: Route, form: Iterable[dict[str, Any]] | None, kwargs: dict[str, Any]) -> Answer:
+    async def _send(self, route: Route, form: Iterable[dict[str, Any]] | None, kwargs: dict[str, Any]) -> RestAnswer:
         headers = {"User-Agent": self.user_agent, "Authorization": f"Bot {self.token}"}
         if form is not None:
             kwargs["data"] = aiohttp.FormData(quote_fields=False)
@@ -142,16 +142,16 @@ class Rest(HTTPClient):
         ) as response:
             text = await response.text(encoding="utf-8")
             body = json.loads(text) if response.content_type == "application/json" else text
-            return Answer(response.status, response.headers, body)
+            return RestAnswer(response.status, response.headers, body)
 
     @property
     def _session(self) -> aiohttp.ClientSession:
-        """discord.py's own; aiohttp is kept from asking once more by itself when a connection breaks."""
+        """discord.py's own session; aiohttp must not repeat a request when a connection breaks."""
         session: aiohttp.ClientSession = vars(self)["_HTTPClient__session"]
         session._retry_connection = False
         return session
 
 
 def bucket_of(method: str, major: str) -> str:
-    """A bucket in our words: what stays the same over restarts, unlike the name Discord gives it."""
+    """Our name of a bucket, which stays the same over restarts, unlike Discord's name."""
     return f"{method} {major}".rstrip()

@@ -1,7 +1,5 @@
 """Telegram, through Telethon's protocol and raw requests."""
 
-from tidegate.platforms.telegram.line import Application
-from tidegate.platforms.telegram.opening import FindLoopback, Loopback, telegram_opener
-from tidegate.platforms.telegram.signing_in import Questions, sign_in
+from tidegate.platforms.telegram.platform import TELEGRAM
 
-__all__ = ["Application", "FindLoopback", "Loopback", "Questions", "sign_in", "telegram_opener"]
+__all__ = ["TELEGRAM"]

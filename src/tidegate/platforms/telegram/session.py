@@ -1,8 +1,8 @@
-"""A sign-in as Telethon wants it, kept in the vault.
+"""Telethon's session, stored in the vault.
 
 Everything is in memory while it runs. The key and the data centre are written the moment they change, because losing
-them is being signed out. The access hashes of channels are written when a listing has brought new ones. Telethon's
-own idea of what it has seen (its update state) is not kept: our counters stand with our pages.
+them means being signed out. The access hashes of channels are written when a listing brings new ones. Telethon's update
+state is not stored: our own counters are stored with the pages.
 """
 
 from __future__ import annotations
@@ -14,14 +14,15 @@ from telethon.crypto import AuthKey
 from telethon.sessions import MemorySession
 from telethon.tl import types
 
-from tidegate.port import ChannelId, Vault
+from tidegate.core.ids import ChannelId
+from tidegate.platforms.interface import Vault
 
 SIGN_IN = "telegram.sign-in"
 CHANNELS = "telegram.channels"
 
 
 class VaultSession(MemorySession):  # type: ignore[misc]  # Telethon is untyped
-    """One account's sign-in. Made by ``load``; Telethon calls the rest."""
+    """One account's sign-in. Created by ``load``; Telethon calls the rest."""
 
     def __init__(self, vault: Vault) -> None:
         super().__init__()
@@ -69,11 +70,11 @@ class VaultSession(MemorySession):  # type: ignore[misc]  # Telethon is untyped
             await self._vault.write(CHANNELS, json.dumps(self._hashes).encode())
 
     def access_hash(self, channel: ChannelId) -> int | None:
-        """What this account must show to be let into a channel; None for one it was never told of."""
+        """The access hash of a channel; None for one that this account does not know."""
         return self._hashes.get(channel)
 
     def process_entities(self, tlo: Any) -> None:
-        """Take the access hashes of channels out of an answer; those of minimal descriptions are of no use."""
+        """Take the access hashes of channels from an answer; those of minimal descriptions are unusable."""
         for one in getattr(tlo, "chats", None) or ():
             useful = isinstance(one, types.Channel) and one.access_hash and not one.min
             if useful and self._hashes.get(one.id) != one.access_hash:

@@ -1,9 +1,5 @@
-"""The HTTP API for bots and scripts: what is stored, what it cost, and how it is steered; with a token, in JSON.
+"""The HTTP API for bots and scripts: one module per subject, authenticated with a token, in JSON.
 
-It reads and writes the store and asks no platform itself: what needs a platform is left as a command to the worker
-that serves the account. The application that takes the addresses in has database and settings in its state.
+It reads and writes the database and never calls a platform. What needs a platform is left as a command for the worker
+that serves the account. ``web/openapi.py`` puts the routes together.
 """
-
-from tidegate.web.api.document import api
-
-__all__ = ["api"]

@@ -1,17 +1,28 @@
-"""Channels over the API: listed, shown, enabled and disabled, and read now."""
+"""Channels over the API: list, details, mirroring options, and requests to read them now."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+from functools import partial
 from http import HTTPStatus
 from typing import Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 from fastapi.responses import Response
 from pydantic import AwareDatetime, BaseModel, Field
 
-from tidegate import steering
-from tidegate.shapes.channels import (
+from tidegate.access.queries.tokens import Token
+from tidegate.app import operator_requests
+from tidegate.app.operator_requests import BackfillRequest, MirrorRequest
+from tidegate.app.policies import policy_of
+from tidegate.channels.queries import channel_list
+from tidegate.channels.queries import channels as kept_channels
+from tidegate.channels.queries.channel_list import ChannelFilter, ChannelOrder, ListPosition
+from tidegate.channels.queries.channels import NO_TOPIC, KnownChannel
+from tidegate.core.ids import CommandId, TopicId
+from tidegate.database.pool import Connection, Database
+from tidegate.history.channel_documents import (
     ChannelListed,
     ChannelRow,
     ChannelShown,
@@ -21,25 +32,26 @@ from tidegate.shapes.channels import (
     channels_listed,
     topic_row,
 )
-from tidegate.shapes.commands import CommandRow
-from tidegate.steering import Depth, Mirroring
-from tidegate.store import accounts, channel_list
-from tidegate.store import channels as kept_channels
-from tidegate.store.channel_list import Place, Sort, Wanted
-from tidegate.web.api.access import AsSet, InDatabase, Reader, Steerer, channel_for
-from tidegate.web.api.asking import BIGGEST, ChannelNamed, Limit, Number, Text, answer, refusals
-from tidegate.web.api.commands import accepted
+from tidegate.web.api.commands import QUEUES_COMMAND, accepted
+from tidegate.web.api.parameters import BIGGEST, LONG_LIST, POSITIVE, ChannelNamed, Limit, Number, Text
+from tidegate.web.api.responses import answer, refusals
+from tidegate.web.auth.token_check import AsSet, InDatabase, Reader, Steerer, account_for, as_seen_by, channel_for
+from tidegate.web.server.request_bodies import Router
+from tidegate.web.server.streamed_responses import members
 
-channels = APIRouter(prefix="/channels", tags=["channels"])
+channels = Router(prefix="/channels", tags=["channels"])
+
+_TOPICS = 500
+_SPANS = 1_000
 
 
-class ChannelsAsked(BaseModel):
-    """Which channels, how sorted, and from where on. *q* is a number, or what a title has anywhere in it."""
+class ChannelsQuery(BaseModel):
+    """Which channels, their order, and the cursor. *q* is a number, or a part of the title."""
 
     q: Text = ""
     account: Text | None = Field(None, description="Only those that this account sees.")
     enabled: bool | None = None
-    sort: Sort = Sort.TITLE
+    sort: ChannelOrder = ChannelOrder.TITLE
     descending: bool = False
     cursor: Annotated[str, Field(max_length=4_000, description="The next of the page before.")] | None = None
     limit: Limit = 100
@@ -53,11 +65,14 @@ class ChannelsPage:
     next: str | None
 
 
-class TopicsAsked(BaseModel):
+class TopicsQuery(BaseModel):
     """Topics beyond a number."""
 
-    after: int = Field(0, ge=0, le=BIGGEST)
+    after: TopicId = Field(NO_TOPIC, ge=0, le=BIGGEST)
     limit: Limit = 100
+
+
+TopicsAsked = Annotated[TopicsQuery, Query()]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,28 +83,35 @@ class TopicsPage:
     next: int | None
 
 
-class EnableWanted(BaseModel):
-    """How to mirror a channel: some topics on their own, every message, content hashes, a place to file archives to."""
+@dataclass(frozen=True, kw_only=True)
+class ChannelShownPage(ChannelShown):
+    """A channel with the first of its topics; *next* is what to ask its topics *after* for more, or null."""
 
-    topics: Annotated[list[Number], Field(max_length=10_000)] = []
+    next: int | None
+
+
+class EnableWanted(BaseModel):
+    """How to mirror a channel: selected topics, all messages, content hashes, a destination for archives."""
+
+    topics: Annotated[list[Annotated[TopicId, POSITIVE]], LONG_LIST] = []
     full: bool = False
     hash: bool = False
     destination: Text | None = None
 
-    def told(self) -> Mirroring:
-        return Mirroring(self.topics, full=self.full, hashed=self.hash, destination=self.destination)
+    def request(self) -> MirrorRequest:
+        return MirrorRequest(self.topics, full=self.full, hashed=self.hash, destination=self.destination)
 
 
 @dataclass(frozen=True, slots=True)
 class Enabled:
-    """A channel as it is mirrored from now on, and what the operator should hear about it."""
+    """A channel with its new options, and a remark for the operator."""
 
     channel: ChannelRow
     remark: str
 
 
 class BackfillWanted(BaseModel):
-    """How deep: so many messages, all of them, or not further back than an instant. Nothing said: as deep as usual."""
+    """A number of messages, all of them, or back to an instant. The default is the depth of the settings."""
 
     target: Number | None = None
     since: AwareDatetime | None = None
@@ -104,30 +126,37 @@ class ReconcileWanted(BaseModel):
 
 @channels.get("", response_model=ChannelsPage, responses=refusals(HTTPStatus.NOT_FOUND))
 async def listed(
-    database: InDatabase, reader: Reader, loaded: AsSet, asked: Annotated[ChannelsAsked, Query()]
+    database: InDatabase, reader: Reader, loaded: AsSet, asked: Annotated[ChannelsQuery, Query()]
 ) -> Response:
-    """Channels page by page, with their memory, their last verdict and when they are looked at next."""
-    after = None if asked.cursor is None else Place.parse(asked.cursor)
+    """Channels page by page: last scan, last verdict and next check."""
+    after = None if asked.cursor is None else ListPosition.parse(asked.cursor)
     async with database.connection() as connection:
-        account = None if asked.account is None else (await accounts.find(connection, asked.account)).account.id
-        wanted = Wanted(asked.q, account, asked.enabled, reader.channels, asked.sort, asked.descending)
+        account = None if asked.account is None else await account_for(connection, reader, asked.account)
+        wanted = ChannelFilter(asked.q, account, asked.enabled, reader.channels, asked.sort, asked.descending)
         page = await channel_list.page(connection, wanted, after=after, most=asked.limit)
-        rows = await channels_listed(connection, page.lines, loaded.settings)
+        seen = await as_seen_by(connection, reader, [line.kept for line in page.lines])
+        lines = [replace(line, kept=kept) for line, kept in zip(page.lines, seen, strict=True)]
+        policy = policy_of(loaded.settings)
+        rows = await channels_listed(connection, lines, policy.scans, policy.retries)
     return answer(ChannelsPage(rows, None if page.next is None else str(page.next)))
 
 
-@channels.get("/{channel}", response_model=ChannelShown, responses=refusals(HTTPStatus.NOT_FOUND))
+@channels.get("/{channel}", response_model=ChannelShownPage, responses=refusals(HTTPStatus.NOT_FOUND))
 async def shown(database: InDatabase, reader: Reader, loaded: AsSet, channel: ChannelNamed) -> Response:
-    """One channel: what ``tidegate channel show --json`` prints."""
+    """One channel: what ``tidegate channel show --json`` prints, with its first topics and newest stretches."""
     async with database.connection() as connection:
         kept = await channel_for(connection, reader, channel)
-        return answer(await channel_shown(connection, kept, loaded.settings))
+        policy = policy_of(loaded.settings)
+        document = await channel_shown(
+            connection, kept, policy.scans, policy.retries, most_topics=_TOPICS + 1, most_spans=_SPANS
+        )
+    first = document.topics[:_TOPICS]
+    following = first[-1].topic if len(document.topics) > _TOPICS else None
+    return answer({**members(document), "topics": first, "next": following})
 
 
 @channels.get("/{channel}/topics", response_model=TopicsPage, responses=refusals(HTTPStatus.NOT_FOUND))
-async def topics(
-    database: InDatabase, reader: Reader, channel: ChannelNamed, asked: Annotated[TopicsAsked, Query()]
-) -> Response:
+async def topics(database: InDatabase, reader: Reader, channel: ChannelNamed, asked: TopicsAsked) -> Response:
     """The topics of a forum."""
     async with database.connection() as connection:
         kept = await channel_for(connection, reader, channel)
@@ -143,15 +172,15 @@ async def enable(
     """Mirror a channel from the next cycle on."""
     async with database.transaction() as connection:
         kept = await channel_for(connection, steerer, channel)
-        told = wanted.told() if wanted else Mirroring()
-        remark = await steering.enable(connection, kept, told)
+        options = wanted.request() if wanted else MirrorRequest()
+        remark = await operator_requests.enable(connection, kept, options)
         found = (await kept_channels.of_keys(connection, [kept.key]))[kept.key]
     return answer(Enabled(channel_row(found), remark))
 
 
 @channels.post("/{channel}/disable", response_model=ChannelRow, responses=refusals(HTTPStatus.NOT_FOUND))
 async def disable(database: InDatabase, steerer: Steerer, channel: ChannelNamed) -> Response:
-    """Mirror a channel no more; what is stored stays. One that is not mirrored stays as it is."""
+    """Stop mirroring a channel; what is stored stays. Does nothing if it is not mirrored."""
     async with database.transaction() as connection:
         kept = await channel_for(connection, steerer, channel)
         await kept_channels.disable(connection, kept)
@@ -159,36 +188,37 @@ async def disable(database: InDatabase, steerer: Steerer, channel: ChannelNamed)
     return answer(channel_row(found))
 
 
-_LEFT = refusals(HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT)
-
-
-@channels.post("/{channel}/cycle", response_model=CommandRow, status_code=HTTPStatus.ACCEPTED, responses=_LEFT)
+@channels.post("/{channel}/cycle", **QUEUES_COMMAND)
 async def cycle(database: InDatabase, steerer: Steerer, channel: ChannelNamed) -> Response:
-    """Have a channel looked at now, whatever its memory says."""
+    """Request a scan of a channel, even if it would be skipped."""
     async with database.transaction() as connection:
         kept = await channel_for(connection, steerer, channel)
-        reader = await steering.reader_of(connection, kept)
-        return await accepted(connection, await steering.ask_cycle(connection, reader, kept))
+        reader = await operator_requests.reader_of(connection, kept)
+        return await accepted(connection, await operator_requests.ask_cycle(connection, reader, kept))
 
 
-@channels.post("/{channel}/backfill", response_model=CommandRow, status_code=HTTPStatus.ACCEPTED, responses=_LEFT)
+@channels.post("/{channel}/backfill", **QUEUES_COMMAND)
 async def backfill(
     database: InDatabase, steerer: Steerer, channel: ChannelNamed, wanted: BackfillWanted | None = None
 ) -> Response:
-    """Have the history of a channel that is mirrored in full read now."""
-    async with database.transaction() as connection:
-        kept = await channel_for(connection, steerer, channel)
-        depth = Depth(wanted.target, wanted.since, wanted.everything) if wanted else Depth()
-        return await accepted(connection, await steering.ask_backfill(connection, kept, depth))
+    """Request a backfill of a channel that is mirrored in full."""
+    depth = BackfillRequest(wanted.target, wanted.since, wanted.everything) if wanted else BackfillRequest()
+    return await _queue(database, steerer, channel, partial(operator_requests.ask_backfill, depth=depth))
 
 
-@channels.post("/{channel}/reconcile", response_model=CommandRow, status_code=HTTPStatus.ACCEPTED, responses=_LEFT)
+@channels.post("/{channel}/reconcile", **QUEUES_COMMAND)
 async def reconcile(
     database: InDatabase, steerer: Steerer, channel: ChannelNamed, wanted: ReconcileWanted | None = None
 ) -> Response:
-    """Have the newest stored messages compared with the platform: edits applied, deletions marked."""
+    """Request a comparison of the newest stored messages: edits are applied, deletions marked."""
+    limit = wanted.limit if wanted else None
+    return await _queue(database, steerer, channel, partial(operator_requests.ask_reconcile, limit=limit))
+
+
+async def _queue(
+    database: Database, steerer: Token, channel: str, ask: Callable[[Connection, KnownChannel], Awaitable[CommandId]]
+) -> Response:
+    """Leave a command about a channel for its reader."""
     async with database.transaction() as connection:
         kept = await channel_for(connection, steerer, channel)
-        return await accepted(
-            connection, await steering.ask_reconcile(connection, kept, wanted.limit if wanted else None)
-        )
+        return await accepted(connection, await ask(connection, kept))

@@ -1,38 +1,48 @@
-"""Commands left for the owner of an account: where they are looked at until they are done."""
+"""Commands for the worker of an account: their state and their result."""
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from http import HTTPStatus
-from typing import Annotated
+from typing import Annotated, Any
 
-from fastapi import APIRouter, HTTPException, Path
-from fastapi.responses import JSONResponse, Response
+from fastapi import HTTPException, Path
+from fastapi.responses import Response
 
-from tidegate.shapes.commands import CommandRow, command_row
-from tidegate.store import commands as kept_commands
-from tidegate.store.database import Connection
-from tidegate.web.api.access import InDatabase, ReaderOfAll
-from tidegate.web.api.asking import BIGGEST, answer, refusals
-from tidegate.words import CommandId
+from tidegate.core.ids import CommandId
+from tidegate.database.pool import Connection
+from tidegate.web.api.parameters import BIGGEST
+from tidegate.web.api.responses import CHANGE_REFUSALS, answer, refusals
+from tidegate.web.auth.token_check import InDatabase, ReaderOfAll
+from tidegate.web.server.request_bodies import Router
+from tidegate.workers.documents import CommandRow, command_row
+from tidegate.workers.queries import commands as kept_commands
 
-commands = APIRouter(prefix="/commands", tags=["commands"])
+commands = Router(prefix="/commands", tags=["commands"])
+
+QUEUES_COMMAND: dict[str, Any] = {
+    "response_model": CommandRow,
+    "status_code": HTTPStatus.ACCEPTED,
+    "responses": CHANGE_REFUSALS,
+}
+"""Options of a route that leaves a command for the worker of an account; ``accepted`` makes its answer."""
 
 
 @commands.get("/{command}", response_model=CommandRow, responses=refusals(HTTPStatus.NOT_FOUND))
-async def shown(database: InDatabase, _: ReaderOfAll, command: Annotated[int, Path(ge=1, le=BIGGEST)]) -> Response:
-    """What became of a command. One that nobody has taken yet waits for the worker that serves its account next."""
+async def shown(
+    database: InDatabase, _: ReaderOfAll, command: Annotated[CommandId, Path(ge=1, le=BIGGEST)]
+) -> Response:
+    """What became of a command. A command that is not taken yet waits for the next worker that serves its account."""
     async with database.connection() as connection:
-        told = await kept_commands.tell(connection, command)
-    if told is None:
+        status = await kept_commands.tell(connection, command)
+    if status is None:
         sentence = f"There is no command {command}; what has ended is kept for the setting keep_commands_for."
         raise HTTPException(HTTPStatus.NOT_FOUND, sentence)
-    return answer(command_row(told))
+    return answer(command_row(status))
 
 
 async def accepted(connection: Connection, command: CommandId) -> Response:
-    """202: the command as it was just left, and in ``Location`` where to look at it."""
-    told = await kept_commands.tell(connection, command)
-    assert told is not None
+    """202: the new command, with its address in ``Location``."""
+    status = await kept_commands.tell(connection, command)
+    assert status is not None
     where = {"Location": f"/api/commands/{command}"}
-    return JSONResponse(asdict(command_row(told)), status_code=HTTPStatus.ACCEPTED, headers=where)
+    return answer(command_row(status), HTTPStatus.ACCEPTED, where)

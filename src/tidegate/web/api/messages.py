@@ -1,60 +1,80 @@
-"""A channel's messages over the API as people read them: with earlier texts and tombstones, and from a date on."""
+"""A channel's messages over the API, with earlier texts and deletions, and the people who wrote them."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from http import HTTPStatus
 from typing import Annotated
 
-from fastapi import APIRouter, HTTPException, Path, Query
+from fastapi import HTTPException, Path, Query
 from fastapi.responses import Response
 from pydantic import BaseModel, Field
 
-from tidegate.errors import BadInput
-from tidegate.rules.querying import read_instant
-from tidegate.shapes.messages import MessageShown, MessagesPage, message_shown, messages_page
-from tidegate.store import chronicle
-from tidegate.store.channels import Kept
-from tidegate.store.chronicle import Chronicle
-from tidegate.store.database import Connection
-from tidegate.web.api.access import InDatabase, Reader, channel_for
-from tidegate.web.api.asking import BIGGEST, ChannelNamed, Limit, Number, Text, answer, days_of, refusals
+from tidegate.channels.queries.channels import KnownChannel
+from tidegate.core.errors import BadInput
+from tidegate.core.ids import MessageId, UserId
+from tidegate.core.platform import registered_platforms
+from tidegate.database.pool import Connection
+from tidegate.history.message_documents import MessageShown, MessagesPage, message_shown, messages_page
+from tidegate.history.queries import timeline
+from tidegate.history.queries.timeline import Timeline, TimelineBounds
+from tidegate.history.queries.written_by import wrote_in
+from tidegate.people.documents import PersonDocument, person_document
+from tidegate.people.queries import people
+from tidegate.search.rules.query_language import read_instant
+from tidegate.web.api.parameters import BIGGEST, ChannelNamed, Limit, Number, Text, days_of
+from tidegate.web.api.responses import answer, refusals
+from tidegate.web.auth.token_check import InDatabase, Reader, channel_for
+from tidegate.web.server.request_bodies import Router
 
-messages = APIRouter(prefix="/channels/{channel}/messages", tags=["messages"])
+messages = Router(prefix="/channels/{channel}/messages", tags=["messages"])
 
 
-class MessagesAsked(BaseModel):
-    """Which stretch: the newest; those before a number; those from a number or a date on. One of the three at most."""
+class MessagesQuery(BaseModel):
+    """Which messages: the newest, those before, since or around a number, or from a date on. At most one of these."""
 
     before: Number | None = None
     since: Number | None = None
+    around: Number | None = None
     at: Text | None = Field(None, description="A day, month or instant such as 2026-03-01; days are those of the zone.")
     zone: Text = "UTC"
     limit: Limit = 100
     deleted: bool = Field(default=False, description="Also what deleted messages said.")
+    raw: bool = Field(default=False, description="Also what the platform sent beyond the other fields.")
+
+
+MessagesAsked = Annotated[MessagesQuery, Query()]
 
 
 @messages.get("", response_model=MessagesPage, responses=refusals(HTTPStatus.NOT_FOUND))
-async def listed(
-    database: InDatabase, reader: Reader, channel: ChannelNamed, asked: Annotated[MessagesAsked, Query()]
-) -> Response:
-    """A stretch of a channel, oldest first, with what messages said before they were edited."""
+async def listed(database: InDatabase, reader: Reader, channel: ChannelNamed, asked: MessagesAsked) -> Response:
+    """Messages of a channel, oldest first, with their earlier texts."""
     async with database.connection() as connection:
         kept = await channel_for(connection, reader, channel)
         found = await _stretch(connection, kept, asked)
     return answer(messages_page(kept.number, kept.title, found, deleted=asked.deleted))
 
 
-async def _stretch(connection: Connection, kept: Kept, asked: MessagesAsked) -> Chronicle:
-    if sum(one is not None for one in (asked.before, asked.since, asked.at)) > 1:
-        raise BadInput("Ask for messages before a number, since a number, or at a date, and not for two of these.")
+async def _stretch(connection: Connection, kept: KnownChannel, asked: MessagesQuery) -> Timeline:
+    if sum(one is not None for one in (asked.before, asked.since, asked.around, asked.at)) > 1:
+        raise BadInput("Ask for messages before, since or around a number, or at a date, and not for two of these.")
+    bounds = TimelineBounds(asked.limit, raw=asked.raw)
     if asked.at is not None:
         at = read_instant("at", asked.at, days_of(asked.zone))
-        return await chronicle.since(
-            connection, kept, await chronicle.first_at(connection, kept.key, at), most=asked.limit
-        )
+        return await timeline.since(connection, kept, await timeline.first_at(connection, kept.key, at), bounds)
+    if asked.around is not None:
+        half = replace(bounds, most=max(1, asked.limit // 2))
+        return await timeline.around(connection, kept, MessageId(asked.around), half)
     if asked.since is not None:
-        return await chronicle.since(connection, kept, asked.since, most=asked.limit)
-    return await chronicle.before(connection, kept, asked.before, most=asked.limit)
+        return await timeline.since(connection, kept, asked.since, bounds)
+    return await timeline.before(connection, kept, asked.before, bounds)
+
+
+class MessageQuery(BaseModel):
+    """What is told of one message."""
+
+    deleted: bool = Field(default=False, description="Also what a deleted message said.")
+    raw: bool = Field(default=False, description="Also what the platform sent beyond the other fields.")
 
 
 @messages.get("/{message}", response_model=MessageShown, responses=refusals(HTTPStatus.NOT_FOUND))
@@ -62,13 +82,35 @@ async def shown(
     database: InDatabase,
     reader: Reader,
     channel: ChannelNamed,
-    message: Annotated[int, Path(ge=1, le=BIGGEST)],
-    deleted: bool = False,  # noqa: FBT001, FBT002 - a parameter of the address
+    message: Annotated[MessageId, Path(ge=1, le=BIGGEST)],
+    asked: Annotated[MessageQuery, Query()],
 ) -> Response:
-    """One message with all it ever said."""
+    """One message with all its texts."""
     async with database.connection() as connection:
         kept = await channel_for(connection, reader, channel)
-        found = await chronicle.one(connection, kept, message)
+        found = await timeline.one(connection, kept, message, raw=asked.raw)
     if found is None:
         raise HTTPException(HTTPStatus.NOT_FOUND, f'Message {message} of "{kept.title}" is not stored.')
-    return answer(message_shown(found, deleted=deleted))
+    return answer(message_shown(found, deleted=asked.deleted))
+
+
+# Authors, with the names they had; a token for some channels sees only who wrote there
+
+known_people = Router(prefix="/people", tags=["people"])
+
+PersonNumber = Annotated[UserId, Path(ge=-BIGGEST, le=BIGGEST, description="The platform's number of the person.")]
+PlatformName = Annotated[Text, Path(description="The platform, by its name.")]
+
+
+@known_people.get("/{platform}/{person}", response_model=PersonDocument, responses=refusals(HTTPStatus.NOT_FOUND))
+async def show_person(database: InDatabase, reader: Reader, platform: PlatformName, person: PersonNumber) -> Response:
+    """An author: who they are now, and the names and usernames they had."""
+    on = next((one for one in registered_platforms() if one.name == platform), None)
+    async with database.connection() as connection:
+        visible = on is not None and (
+            reader.channels is None or await wrote_in(connection, on, person, reader.channels)
+        )
+        known = await people.find(connection, on, person) if on is not None and visible else None
+    if on is None or known is None:
+        raise HTTPException(HTTPStatus.NOT_FOUND, f"Nobody with the number {person} is known on {platform}.")
+    return answer(person_document(on, known))

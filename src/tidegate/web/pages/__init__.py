@@ -1,37 +1,42 @@
-"""The pages, one module each; ``guarded_pages`` takes them all in, so that none is without its guard."""
+"""The pages, one module each. ``guarded_pages`` includes them all, so that every page requires sign-in."""
 
-from fastapi import APIRouter, Depends
+from fastapi import Depends
 
-from tidegate.web.guard import guarded
+from tidegate.web.auth.page_session import guarded
 from tidegate.web.pages import (
     accounts,
-    activity,
     archives,
     channel,
+    channel_messages,
     channels,
-    events,
-    messages,
+    live_updates,
     overview,
+    people,
+    reminder_files,
     reminders,
+    runs,
+    search,
     settings,
     target_lists,
-    uploads,
 )
+from tidegate.web.server.request_bodies import Router
 
-guarded_pages = APIRouter(include_in_schema=False, dependencies=[Depends(guarded)])
+guarded_pages = Router(include_in_schema=False, dependencies=[Depends(guarded)])
 for one in (
     overview,
     channels,
     channel,
     archives,
-    messages,
+    search,
+    channel_messages,
+    people,
     target_lists,
     reminders,
-    activity,
+    runs,
     accounts,
     settings,
-    events,
-    uploads,
+    live_updates,
+    reminder_files,
 ):
     guarded_pages.include_router(one.pages)
 

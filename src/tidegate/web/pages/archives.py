@@ -1,4 +1,4 @@
-"""Archives: found by name and by what is inside, where they came from and went, and what failed."""
+"""The archives pages: search by name and contents, source and copies, failures and retry."""
 
 from __future__ import annotations
 
@@ -6,50 +6,54 @@ from http import HTTPStatus
 from typing import Annotated, Any
 from urllib.parse import urlencode
 
-from fastapi import APIRouter, HTTPException, Path, Query, Request
+from fastapi import HTTPException, Path, Query, Request
 from fastapi.responses import Response
 from pydantic import BaseModel
 
-from tidegate.errors import NothingToDo
-from tidegate.rules.linking import original_link
-from tidegate.shapes.archives import archive_row, archive_shown, told_preview
-from tidegate.store import archive_list, archive_search, channels, previews
-from tidegate.store.archive_search import STATES, Sought, State
-from tidegate.store.database import Connection
-from tidegate.web.api.access import InDatabase
-from tidegate.web.api.asking import BIGGEST, Number, Text
-from tidegate.web.rendering import changed, counted, page
+from tidegate.archives.documents import archive_row, archive_shown, preview_text
+from tidegate.archives.queries import archive_list, archive_search, previews
+from tidegate.archives.queries.archive_search import STATES, ArchiveFilter, State
+from tidegate.channels.queries import channels
+from tidegate.core.errors import NothingToDo
+from tidegate.core.ids import ArchiveId, ChannelKey
+from tidegate.database.pool import Connection
+from tidegate.history.rules.message_links import original_link
+from tidegate.web.api.parameters import BIGGEST, POSITIVE, Place, Text
+from tidegate.web.auth.token_check import InDatabase
+from tidegate.web.page_response import changed, page
+from tidegate.web.server.request_bodies import Router
+from tidegate.web.template_filters import counted
 
 _ROWS = 50
 _INSIDE = 500
 
-pages = APIRouter(prefix="/archives")
+pages = Router(prefix="/archives")
 
-ArchiveNumber = Annotated[int, Path(ge=1, le=BIGGEST)]
+ArchiveNumber = Annotated[ArchiveId, Path(ge=1, le=BIGGEST)]
 
 
-class ArchivesAsked(BaseModel):
-    """What the page's form asks for; *channel* is our number of one."""
+class ArchivesPageQuery(BaseModel):
+    """The filter of the page; *channel* is a channel key."""
 
     q: Text = ""
     state: State | Annotated[str, Query(pattern="^$")] = ""
-    channel: Number | None = None
-    before: Number | None = None
+    channel: Annotated[ChannelKey, POSITIVE] | None = None
+    before: Annotated[ArchiveId, POSITIVE] | None = None
 
     @property
-    def sought(self) -> Sought:
+    def sought(self) -> ArchiveFilter:
         keys = None if self.channel is None else [self.channel]
-        return Sought([self.state] if self.state else [], keys, self.q, self.before)
+        return ArchiveFilter([self.state] if self.state else [], keys, self.q, self.before)
 
     def address(self, **changed: Any) -> str:
-        """The same question with something changed."""
+        """The address with a changed filter."""
         asked = {"q": self.q, "state": self.state, "channel": self.channel}
         return f"/archives?{urlencode({name: value for name, value in {**asked, **changed}.items() if value})}"
 
 
 @pages.get("")
-async def show(request: Request, database: InDatabase, asked: Annotated[ArchivesAsked, Query()]) -> Response:
-    """The newest archives of those asked for, and how many have failed."""
+async def show(request: Request, database: InDatabase, asked: Annotated[ArchivesPageQuery, Query()]) -> Response:
+    """The newest matching archives, and how many have failed."""
     async with database.connection() as connection:
         found = await archive_list.listing(connection, asked.sought, most=_ROWS + 1)
         rows = [archive_row(one) for one in found[:_ROWS]]
@@ -58,14 +62,14 @@ async def show(request: Request, database: InDatabase, asked: Annotated[Archives
         failed = await archive_list.count_failed(connection)
     return page(
         request, "archives.html", archives=rows, inside=inside, asked=asked, states=STATES, failed=failed,
-        channel=known.get(asked.channel or 0),
+        channel=known.get(asked.channel) if asked.channel else None,
         next=asked.address(before=rows[-1].id) if len(found) > _ROWS else None,
     )  # fmt: skip
 
 
 @pages.post("/retry")
 async def retry_all(request: Request, database: InDatabase) -> Response:
-    """Have everything that failed tried again in the next cycle."""
+    """Retry all failed archives in the next cycle."""
     async with database.transaction() as connection:
         asked = await archive_list.ask_again(connection)
     if not asked:
@@ -79,16 +83,16 @@ async def show_one(
     request: Request,
     database: InDatabase,
     archive: ArchiveNumber,
-    after: Annotated[int, Query(ge=0, le=2**31 - 1)] = 0,
+    after: Place = 0,
 ) -> Response:
     """One archive: parts, preview, contents, where it was posted and filed to, and why it failed."""
     async with database.connection() as connection:
         key = await _require(connection, archive)
-        shown = await archive_shown(connection, archive)
+        shown = await archive_shown(connection, archive, most_inside=0)
         kept = (await channels.of_keys(connection, [key]))[key]
         inside = await archive_list.contents(connection, archive, after=after, most=_INSIDE + 1)
-        guild = await connection.fetchval("SELECT guild FROM channels WHERE id = $1", key)
-        preview = told_preview(await previews.of_archive(connection, archive))
+        guild = await channels.guild_of(connection, key)
+        preview = preview_text(await previews.of_archive(connection, archive))
     links = {part.message: original_link(kept.platform, kept.number, part.message, guild=guild) for part in shown.files}
     return page(
         request, "archive.html", archive=shown, key=key, links=links, inside=inside[:_INSIDE], preview_words=preview,
@@ -110,7 +114,7 @@ async def show_preview(database: InDatabase, archive: ArchiveNumber) -> Response
 
 @pages.post("/{archive}/retry")
 async def retry(request: Request, database: InDatabase, archive: ArchiveNumber) -> Response:
-    """Have a failed archive tried again in the next cycle."""
+    """Retry a failed archive in the next cycle."""
     async with database.transaction() as connection:
         await _require(connection, archive)
         if not await archive_list.ask_again(connection, [archive]):
@@ -118,8 +122,8 @@ async def retry(request: Request, database: InDatabase, archive: ArchiveNumber) 
     return changed(request, f"Archive {archive} is tried again in the next cycle.", back=f"/archives/{archive}")
 
 
-async def _require(connection: Connection, archive: int) -> int:
-    """Our number of the channel that an archive was found in, or 404."""
+async def _require(connection: Connection, archive: ArchiveId) -> ChannelKey:
+    """The key of the channel that an archive was found in, or 404."""
     key = await archive_list.channel_of(connection, archive)
     if key is None:
         raise HTTPException(HTTPStatus.NOT_FOUND, f"There is no archive {archive}; it may have been removed.")

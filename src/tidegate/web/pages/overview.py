@@ -1,31 +1,37 @@
-"""The first page: lanes, calls spent, what runs, what needs a person, and what happens."""
+"""The overview page: accounts, calls, running work, what needs attention, and recent events."""
 
 from __future__ import annotations
 
 from http import HTTPStatus
 from typing import Any
 
-from fastapi import APIRouter, HTTPException, Request
+from fastapi import HTTPException, Request
 from fastapi.responses import Response
 
-from tidegate.store import feed, overview, runs
-from tidegate.store.database import Connection
-from tidegate.web.api.access import InDatabase
-from tidegate.web.rendering import page
-from tidegate.web.telling import bar, command_words, told
+from tidegate.database.pool import Connection
+from tidegate.events.queries import feed
+from tidegate.reminders.queries import run_states, runs
+from tidegate.web.auth.token_check import InDatabase
+from tidegate.web.live.event_text import bar, command_words, event_summary
+from tidegate.web.page_response import page
+from tidegate.web.pages.queries import overview
+from tidegate.web.server.request_bodies import Router
 
 _LANES = 25
 _FEED = 20
 
-pages = APIRouter()
+pages = Router()
 
 
 async def _figures(connection: Connection) -> dict[str, Any]:
-    return {"house": await overview.house(connection), "lately": await overview.lately(connection)}
+    return {"service": await overview.service_counts(connection), "lately": await overview.lately(connection)}
 
 
 async def _needs(connection: Connection) -> dict[str, Any]:
-    return {"needs": await overview.needs(connection)}
+    return {
+        "needs": await overview.needs(connection),
+        "everything_paused": await run_states.everything_is_paused(connection),
+    }
 
 
 async def _running(connection: Connection) -> dict[str, Any]:
@@ -43,7 +49,7 @@ async def _lanes(connection: Connection) -> dict[str, Any]:
 
 
 async def _feed(connection: Connection) -> dict[str, Any]:
-    return {"events": [(event, told(event)) for event in await feed.newest(connection, _FEED)]}
+    return {"events": [(event, event_summary(event)) for event in await feed.newest(connection, _FEED)]}
 
 
 _PARTS = {"figures": _figures, "needs": _needs, "running": _running, "lanes": _lanes, "feed": _feed}
@@ -58,7 +64,7 @@ async def show(request: Request, database: InDatabase) -> Response:
 
 @pages.get("/overview/{part}")
 async def show_part(request: Request, part: str, database: InDatabase) -> Response:
-    """One part alone, for a page that is open."""
+    """One part of the page, for htmx."""
     if part not in _PARTS:
         raise HTTPException(HTTPStatus.NOT_FOUND, f'The overview has no part "{part}".')
     async with database.connection() as connection:

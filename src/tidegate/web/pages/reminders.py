@@ -1,46 +1,49 @@
-"""Reminders: a form in steps, a review with the estimate, and firing and trying them."""
+"""The reminders pages: a form in steps, a review with the estimate, firing and testing."""
 
 from __future__ import annotations
 
 from itertools import zip_longest
 from typing import Annotated
 
-from fastapi import APIRouter, Form, Request
+from fastapi import Depends, Form, Request
 from fastapi.responses import Response
 
-from tidegate.app import allowance_of
-from tidegate.errors import BadInput
-from tidegate.reminders import controls, saving
-from tidegate.reminders.estimating import Foreseen, foresee
-from tidegate.reminders.plan import make_plan
-from tidegate.reminders.written import checked
-from tidegate.settings import Settings
-from tidegate.store import accounts, reminders, target_lists, targets
-from tidegate.store.database import Connection, Database
-from tidegate.store.group_list import choices
-from tidegate.web.api.access import AsSet, InDatabase
+from tidegate.accounts.queries import accounts
+from tidegate.app.composition import allowance_of
+from tidegate.app.settings import Settings
+from tidegate.core.errors import BadInput
+from tidegate.database.pool import Connection, Database
+from tidegate.reminders import saved_reminder
+from tidegate.reminders.documents import estimate_shown
+from tidegate.reminders.estimate import ReminderEstimate, estimate_plan
+from tidegate.reminders.private_test import ask_private_test
+from tidegate.reminders.queries import reminders, target_lists, targets
+from tidegate.reminders.queries.group_choice import choices
+from tidegate.reminders.queries.reminders import KeptReminder
+from tidegate.reminders.queries.targets import TargetGroup
+from tidegate.reminders.reminder_files import with_plain_names
+from tidegate.reminders.reminder_parser import parse_reminder
+from tidegate.reminders.runs import run_controls
+from tidegate.reminders.runs.run_plan import make_plan, missed
+from tidegate.web.auth.page_session import count_as_heavy
+from tidegate.web.auth.token_check import AsSet, InDatabase
+from tidegate.web.page_response import AS_PART, changed, go_to, live_page, page
 from tidegate.web.reminder_form import WEEKDAYS, ReminderForm, form_of
-from tidegate.web.rendering import changed, go_to, page
-from tidegate.words import ReminderId
+from tidegate.web.server.request_bodies import Router
 
 _GROUPS = 2_000
 
-pages = APIRouter()
+pages = Router()
 
 Numbered = Annotated[str, Form()]
 Filled = Annotated[ReminderForm, Form()]
 
 
 @pages.get("/reminders")
+@pages.get("/reminders/list", dependencies=AS_PART)
 async def show(request: Request, database: InDatabase) -> Response:
     async with database.connection() as connection:
-        return page(request, "reminders.html", reminders=await reminders.listing(connection))
-
-
-@pages.get("/reminders/list")
-async def show_list(request: Request, database: InDatabase) -> Response:
-    async with database.connection() as connection:
-        return page(request, "parts/reminders.html", reminders=await reminders.listing(connection))
+        return live_page(request, "reminders.html", reminders=await reminders.listing(connection))
 
 
 # The form
@@ -54,7 +57,7 @@ async def new(request: Request, database: InDatabase, account: str = "") -> Resp
 
 @pages.get("/reminders/{reminder}/edit")
 async def edit(request: Request, database: InDatabase, reminder: str) -> Response:
-    """The same inputs, filled with what is kept."""
+    """The form of a stored reminder."""
     async with database.connection() as connection:
         kept = await reminders.find(connection, reminder)
     return await _show_form(request, database, form_of(kept.id, kept.written, kept.files))
@@ -62,13 +65,13 @@ async def edit(request: Request, database: InDatabase, reminder: str) -> Respons
 
 @pages.post("/reminders/form")
 async def change_again(request: Request, database: InDatabase, form: Filled) -> Response:
-    """Back from the review, with everything as it was typed."""
+    """Back from the review, with all input."""
     return await _show_form(request, database, form)
 
 
 @pages.get("/reminders/groups")
 async def groups(request: Request, database: InDatabase, account: str = "") -> Response:
-    """The groups that an account may write to, to choose from."""
+    """The groups that an account may write to."""
     async with database.connection() as connection:
         return page(request, "parts/groups.html", groups=await choices(connection, account, _GROUPS), chosen=set())
 
@@ -91,34 +94,36 @@ async def _show_form(request: Request, database: Database, form: ReminderForm, t
 # The review
 
 
-@pages.post("/reminders/review")
+@pages.post("/reminders/review", dependencies=[Depends(count_as_heavy)])
 async def review(request: Request, database: InDatabase, loaded: AsSet, form: Filled) -> Response:
-    """What would be sent to how many, when it begins and ends, and whether it fits; nothing is kept yet."""
+    """What would be sent to how many groups, when, and whether it fits; nothing is saved yet."""
     try:
         foreseen = await _look(database, loaded.settings, form)
     except BadInput as problem:
         return await _show_form(request, database, form, trouble=str(problem))
     pairs = [(name, value) for name, value in (await request.form()).multi_items() if name != "change_token"]
-    return page(request, "reminder_review.html", form=form, foreseen=foreseen, told=foreseen.as_json(), pairs=pairs)
+    return page(
+        request, "reminder_review.html", form=form, foreseen=foreseen, estimate=estimate_shown(foreseen), pairs=pairs
+    )
 
 
-async def _look(database: Database, settings: Settings, form: ReminderForm) -> Foreseen:
+async def _look(database: Database, settings: Settings, form: ReminderForm) -> ReminderEstimate:
     """Keep the reminder, look at its plan, and take all of it back."""
     async with database.connection() as connection:
         trial = connection.transaction()
         await trial.start()
         try:
-            kept = await reminders.find(connection, str(await _keep(connection, form)))
+            kept = await _keep(connection, form)
             account = (await accounts.find(connection, kept.account_name)).account
             plan = await make_plan(connection, kept, at=kept.due_at or kept.now)
-            return await foresee(connection, plan, allowance_of(settings, account.platform, account.standing))
+            return await estimate_plan(connection, plan, allowance_of(settings, account.platform, account.standing))
         finally:
             await trial.rollback()
 
 
 @pages.post("/reminders/save")
 async def save(request: Request, database: InDatabase, form: Filled) -> Response:
-    """Keep it as it was reviewed; what can no longer be is said above the form, with everything as it was typed."""
+    """Save it as reviewed; an error is shown above the form, which keeps all input."""
     try:
         async with database.transaction() as connection:
             await _keep(connection, form)
@@ -127,45 +132,75 @@ async def save(request: Request, database: InDatabase, form: Filled) -> Response
     return go_to(request, "/reminders")
 
 
-async def _keep(connection: Connection, form: ReminderForm) -> ReminderId:
-    reminder = checked(form.document())
+async def _keep(connection: Connection, form: ReminderForm) -> KeptReminder:
+    written = parse_reminder(form.document())
     if not form.reminder:
-        return await saving.add(connection, reminder, {}, sent_ahead=form.files)
+        reminder, files = with_plain_names(written, form.files)
+        return await saved_reminder.add(connection, reminder, {}, sent_ahead=files)
     kept = await reminders.find(connection, form.reminder, lock=True)
-    return await saving.change(connection, kept, reminder, {}, sent_ahead=form.files)
+    reminder, files = with_plain_names(written, form.files, stored=kept.files)
+    return await saved_reminder.change(connection, kept, reminder, {}, sent_ahead=files)
 
 
 # What is done with them
 
 
 @pages.post("/reminders/fire")
-async def fire(request: Request, database: InDatabase, reminder: Numbered) -> Response:
-    """Fire it now; the run's page shows what becomes of it."""
+async def fire(
+    request: Request, database: InDatabase, reminder: Numbered, *, next_window: Annotated[bool, Form()] = False
+) -> Response:
+    """Fire it now; the run's page shows what becomes of it. After its delivery hours, ask first when to send it."""
     async with database.transaction() as connection:
-        run = await controls.fire(connection, reminder)
+        kept = await reminders.find(connection, reminder, lock=True)
+        if not next_window and missed(kept.reminder, kept.now) is not None:
+            return go_to(request, f"/reminders/{kept.id}/fire")
+        run = await run_controls.fire(connection, kept, next_window=next_window)
     return go_to(request, f"/activity/{run}")
+
+
+@pages.get("/reminders/{reminder}/fire")
+async def ask_when(request: Request, database: InDatabase, reminder: str) -> Response:
+    """Ask whether to wait for the next delivery hours, because today's have ended."""
+    kept, found = await _with_groups(database, reminder)
+    written = kept.reminder
+    windows = missed(written, kept.now)
+    return page(request, "reminder_fire.html", kept=kept, windows=windows, window=written.window, groups=len(found))
 
 
 @pages.get("/reminders/{reminder}/test")
 async def choose_test(request: Request, database: InDatabase, reminder: str) -> Response:
-    """Which group to try it on."""
+    """Choose the group for a test."""
+    kept, found = await _with_groups(database, reminder)
+    return page(request, "reminder_test.html", kept=kept, groups=found)
+
+
+async def _with_groups(database: Database, reminder: str) -> tuple[KeptReminder, list[TargetGroup]]:
     async with database.connection() as connection:
         kept = await reminders.find(connection, reminder)
-        found = await targets.of_reminder(connection, kept.id)
-    return page(request, "reminder_test.html", kept=kept, groups=found)
+        return kept, await targets.of_reminder(connection, kept.id)
 
 
 @pages.post("/reminders/test")
 async def test(request: Request, database: InDatabase, reminder: Numbered, group: Annotated[str, Form()]) -> Response:
     """Send it to one group now, whatever the hour."""
     async with database.transaction() as connection:
-        run = await controls.fire(connection, reminder, test_on=group)
+        kept = await reminders.find(connection, reminder, lock=True)
+        run = await run_controls.fire(connection, kept, test_on=group)
     return go_to(request, f"/activity/{run}")
+
+
+@pages.post("/reminders/test-privately")
+async def try_privately(request: Request, database: InDatabase, reminder: Numbered) -> Response:
+    """Send it to the account's own chat, which no group sees."""
+    async with database.transaction() as connection:
+        kept = await reminders.find(connection, reminder)
+        await ask_private_test(connection, kept)
+    return changed(request, f'It goes to the own chat of "{kept.account_name}" now.', back="/reminders")
 
 
 @pages.post("/reminders/remove")
 async def remove(request: Request, database: InDatabase, reminder: Numbered) -> Response:
-    """Forget it; its runs stay."""
+    """Delete a reminder; its runs stay."""
     async with database.transaction() as connection:
         kept = await reminders.find(connection, reminder, lock=True)
         await reminders.remove(connection, kept)

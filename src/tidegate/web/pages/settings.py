@@ -1,38 +1,43 @@
-"""Settings as they are in effect, colours, the password, and tokens for the API."""
+"""The settings page: settings in effect, colours, the password, and tokens of the API."""
 
 from __future__ import annotations
 
 from http import HTTPStatus
 from typing import Annotated
 
-from fastapi import APIRouter, Form, Request
+from fastapi import Form, Request
 from fastapi.responses import Response
 
-from tidegate.errors import BadInput
-from tidegate.shapes.settings import setting_rows
-from tidegate.store import sign_ins, tokens
-from tidegate.store.tokens import TokenScope
-from tidegate.web.api.access import AsSet, InDatabase
-from tidegate.web.guard import local_path
-from tidegate.web.problems import refusal
-from tidegate.web.rendering import THEME_COOKIE, THEMES, changed, go_to, is_htmx, page
-from tidegate.web.signing_in import LONGEST_PASSWORD, WrongPassword, hash_password, require_password
-from tidegate.web.site import site_of
+from tidegate.access.queries import sign_ins, tokens
+from tidegate.access.queries.tokens import TokenScope
+from tidegate.app.operator_requests import token_end
+from tidegate.app.settings_document import setting_rows
+from tidegate.core.errors import BadInput
+from tidegate.web.api.parameters import days_of
+from tidegate.web.auth.sign_in import LONGEST_PASSWORD, WrongPassword, hash_password, require_password, signed_out
+from tidegate.web.auth.token_check import AsSet, InDatabase
+from tidegate.web.page_response import THEME_COOKIE, THEMES, changed, go_to, is_htmx, local_path, page
+from tidegate.web.server.error_responses import refusal
+from tidegate.web.server.request_bodies import Router
+from tidegate.web.site_address import site_of
+from tidegate.web.template_filters import counted
 
 _YEAR = 365 * 24 * 3600
+_LIFETIMES = (("", "never"), ("7d", "after 7 days"), ("30d", "after 30 days"), ("90d", "after 90 days"),
+              ("365d", "after a year"))  # fmt: skip
 
-pages = APIRouter()
+pages = Router()
 
 
 @pages.get("/settings")
 async def show(request: Request, database: InDatabase, loaded: AsSet) -> Response:
-    """Every setting with its source, and every token; of secrets only that they are there."""
+    """Every setting with its source, and every token; secrets are hidden."""
     async with database.connection() as connection:
         kept = await tokens.listing(connection)
         has_password = await sign_ins.password_hash(connection) is not None
     return page(
         request, "settings.html", settings=setting_rows(loaded), tokens=kept, scopes=list(TokenScope),
-        has_password=has_password, warnings=loaded.warnings,
+        lifetimes=_LIFETIMES, has_password=has_password, warnings=loaded.warnings, sessions=site_of(request).sessions,
     )  # fmt: skip
 
 
@@ -48,13 +53,24 @@ async def add_token(
     database: InDatabase,
     name: Annotated[str, Form(max_length=100)],
     scope: Annotated[list[TokenScope] | None, Form()] = None,
+    expires: Annotated[str, Form(max_length=100)] = "",
 ) -> Response:
-    """Make a token and show it, this once."""
+    """Create a token and show it once."""
     if not scope:
         raise BadInput("Choose at least one scope: a token without one opens nothing.")
     async with database.transaction() as connection:
-        secret = await tokens.add(connection, name, scope, None)
-    return page(request, "token_made.html", name=name, secret=secret)
+        end = await token_end(connection, expires or None, days_of("UTC"))
+        secret = await tokens.add(connection, name, scope, None, expires_at=end)
+    return page(request, "token_made.html", name=name, secret=secret, expires_at=end)
+
+
+@pages.post("/settings/tokens/confirm")
+async def confirm_tokens(request: Request, database: InDatabase, name: Annotated[str, Form()] = "") -> Response:
+    """Confirm a token that was restored from a backup, or without a name all of them."""
+    async with database.transaction() as connection:
+        confirmed = await tokens.confirm(connection, name or None)
+    said = f'Token "{name}" is confirmed.' if name else f"{counted(len(confirmed), 'token')} confirmed."
+    return changed(request, said, back="/settings")
 
 
 @pages.post("/settings/tokens/revoke")
@@ -71,9 +87,9 @@ async def set_password(
     password: Annotated[str, Form(max_length=LONGEST_PASSWORD)],
     current: Annotated[str, Form(max_length=LONGEST_PASSWORD)] = "",
 ) -> Response:
-    """A new password ends every session, this one too, so that a stolen cookie is worth nothing afterwards.
+    """A new password ends every session, this one too, so that a stolen cookie becomes useless.
 
-    Whoever finds a browser signed in cannot shut its owner out: where there is a password, it is asked for.
+    Where a password is set it is required, so that a stranger at a signed-in browser cannot lock its owner out.
     """
     async with database.connection() as connection:
         has_one = await sign_ins.password_hash(connection) is not None
@@ -85,7 +101,15 @@ async def set_password(
     hashed = await hash_password(password)
     async with database.transaction() as connection:
         await sign_ins.set_password(connection, hashed)
-    return go_to(request, "/sign-in")
+    return signed_out(request)
+
+
+@pages.post("/settings/sign-out-everywhere")
+async def sign_out_everywhere(request: Request, database: InDatabase) -> Response:
+    """End every session, this one too, with its live streams; unused links become invalid."""
+    async with database.transaction() as connection:
+        await sign_ins.end_all_sessions(connection)
+    return signed_out(request)
 
 
 @pages.post("/theme")
@@ -94,7 +118,7 @@ async def choose_theme(
     theme: Annotated[str, Form()],
     next: Annotated[str, Form()] = "/",  # noqa: A002 - as the form has it
 ) -> Response:
-    """Light, dark, or as the device has it; the page's script shows it at once, so that nothing typed is lost."""
+    """Choose light, dark or the device's colours; the page's script applies it, so that no input is lost."""
     if theme not in THEMES:
         raise BadInput(f"There are the colours {', '.join(THEMES)}.")
     site = site_of(request)

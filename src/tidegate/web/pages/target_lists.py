@@ -1,4 +1,4 @@
-"""Saved lists of groups: made, renamed, filled by searching, and removed; every step is a form that needs no script."""
+"""The pages of saved lists: create, rename, fill by search and delete; all forms work without script."""
 
 from __future__ import annotations
 
@@ -6,118 +6,120 @@ from enum import StrEnum
 from typing import Annotated
 from urllib.parse import urlencode
 
-from fastapi import APIRouter, Form, Path, Query, Request
+from fastapi import Depends, Form, Path, Query, Request
 from fastapi.responses import Response
 from pydantic import BaseModel
 
-from tidegate.store import accounts, group_list, target_lists
-from tidegate.store.group_list import Sought
-from tidegate.web.api.access import InDatabase
-from tidegate.web.api.asking import BIGGEST, Number, Text
-from tidegate.web.rendering import changed, go_to, page
+from tidegate.accounts.queries import accounts
+from tidegate.core.ids import ChannelKey, TargetListId
+from tidegate.reminders.queries import group_choice, target_lists
+from tidegate.reminders.queries.group_choice import GroupFilter
+from tidegate.reminders.queries.target_lists import SavedList
+from tidegate.web.api.parameters import BIGGEST, POSITIVE, Text
+from tidegate.web.auth.token_check import InDatabase
+from tidegate.web.page_response import AS_PART, changed, go_to, live_page, page
+from tidegate.web.server.request_bodies import Router
 
 _SHOWN = 200
 
-pages = APIRouter(prefix="/reminders/lists")
+pages = Router(prefix="/reminders/lists")
 
-ListNumber = Annotated[int, Path(ge=1, le=BIGGEST)]
+ListNumber = Annotated[TargetListId, Path(ge=1, le=BIGGEST)]
 Named = Annotated[Text, Form()]
 
 
-class GroupsAsked(BaseModel):
-    """Which groups the page of a list shows: those on it, or those to put on it, found by words and by an account."""
+class GroupsQuery(BaseModel):
+    """Which groups the page shows: members of the list or candidates, filtered by words and account."""
 
     q: Text = ""
     account: Text = ""
     on_it: bool = False
 
-    def of(self, saved_list: int) -> Sought:
-        return Sought(saved_list, self.on_it, self.q, self.account)
+    def of(self, saved_list: TargetListId) -> GroupFilter:
+        return GroupFilter(saved_list, self.on_it, self.q, self.account)
 
-    def address(self, saved_list: int) -> str:
+    def address(self, saved_list: TargetListId) -> str:
         asked = {"q": self.q, "account": self.account, "on_it": "true" if self.on_it else ""}
         return f"/reminders/lists/{saved_list}?{urlencode({name: value for name, value in asked.items() if value})}"
 
 
-class Step(StrEnum):
-    """What a press of a button does with groups."""
+class ListChange(StrEnum):
+    """Which groups a button changes."""
 
     CHOSEN = "chosen"
     ALL = "all"
 
 
-class GroupsChosen(GroupsAsked):
-    """The groups that are put on the list, or taken off it: those ticked, or all that the search finds."""
+class GroupsChosen(GroupsQuery):
+    """The groups to add or remove: those ticked, or all that match."""
 
-    which: Step = Step.CHOSEN
-    group: list[Number] = []
+    which: ListChange = ListChange.CHOSEN
+    group: list[Annotated[ChannelKey, POSITIVE]] = []
+
+
+async def _saved_lists(database: InDatabase) -> list[SavedList]:
+    async with database.connection() as connection:
+        return await target_lists.listing(connection)
+
+
+SavedLists = Annotated[list[SavedList], Depends(_saved_lists)]
+Filtered = Annotated[GroupsQuery, Query()]
+Chosen = Annotated[GroupsChosen, Form()]
 
 
 @pages.get("")
-async def show(request: Request, database: InDatabase) -> Response:
+@pages.get("/rows", dependencies=AS_PART)
+async def show(request: Request, lists: SavedLists) -> Response:
     """Every list, how many groups it has, and which reminders go to it."""
-    async with database.connection() as connection:
-        return page(request, "target_lists.html", lists=await target_lists.listing(connection))
-
-
-@pages.get("/rows")
-async def show_rows(request: Request, database: InDatabase) -> Response:
-    async with database.connection() as connection:
-        return page(request, "parts/target_lists.html", lists=await target_lists.listing(connection))
+    return live_page(request, "target_lists.html", lists=lists)
 
 
 @pages.get("/options")
-async def options(request: Request, database: InDatabase, saved_list: Text = "") -> Response:
-    """The lists to choose from in a reminder, when one was made or renamed in another window."""
-    async with database.connection() as connection:
-        lists = await target_lists.listing(connection)
+async def options(request: Request, lists: SavedLists, saved_list: Text = "") -> Response:
+    """The options of the list selector in a reminder, reloaded after a change in another window."""
     return page(request, "parts/list_options.html", lists=lists, chosen=saved_list)
 
 
 @pages.post("")
 async def add(request: Request, database: InDatabase, name: Named) -> Response:
-    """Make a list and go on to its groups."""
+    """Create a list and open its groups."""
     async with database.transaction() as connection:
         number = await target_lists.add(connection, name)
     return go_to(request, f"/reminders/lists/{number}")
 
 
 @pages.get("/{number}")
-async def edit(
-    request: Request, database: InDatabase, number: ListNumber, asked: Annotated[GroupsAsked, Query()]
-) -> Response:
-    """The list's groups, or those to put on it, as far as a search finds them."""
+async def edit(request: Request, database: InDatabase, number: ListNumber, asked: Filtered) -> Response:
+    """The members of the list, or candidates, that match the filter."""
     async with database.connection() as connection:
         saved = await target_lists.find(connection, number)
-        groups, count = await group_list.sought(connection, asked.of(saved.id), most=_SHOWN)
+        groups, count = await group_choice.sought(connection, asked.of(saved.id), most=_SHOWN)
         names = [one.account.name for one in await accounts.listing(connection)]
     return page(request, "target_list.html", saved=saved, asked=asked, groups=groups, count=count, accounts=names)
 
 
 @pages.post("/{number}/rename")
 async def rename(request: Request, database: InDatabase, number: ListNumber, name: Named) -> Response:
-    """Another name; reminders that go to the list go on doing so."""
+    """Rename a list; its reminders keep using it."""
     async with database.transaction() as connection:
         await target_lists.rename(connection, await target_lists.find(connection, number, lock=True), name)
     return go_to(request, f"/reminders/lists/{number}?on_it=true")
 
 
 @pages.post("/{number}/groups")
-async def change(
-    request: Request, database: InDatabase, number: ListNumber, wanted: Annotated[GroupsChosen, Form()]
-) -> Response:
-    """Put groups on the list, or take them off it, and show the same search again."""
+async def change(request: Request, database: InDatabase, number: ListNumber, wanted: Chosen) -> Response:
+    """Add or remove groups, and show the same filter again."""
     async with database.transaction() as connection:
         saved = await target_lists.find(connection, number, lock=True)
-        everything = wanted.which is Step.ALL
-        groups = await group_list.all_sought(connection, wanted.of(saved.id)) if everything else wanted.group
+        everything = wanted.which is ListChange.ALL
+        groups = await group_choice.all_sought(connection, wanted.of(saved.id)) if everything else wanted.group
         await (target_lists.take if wanted.on_it else target_lists.put)(connection, saved.id, groups)
     return go_to(request, wanted.address(number))
 
 
 @pages.post("/{number}/remove")
 async def remove(request: Request, database: InDatabase, number: ListNumber) -> Response:
-    """Forget the list; one that reminders go to stays, and the sentence names them."""
+    """Delete a list; one that reminders use stays, and the error names them."""
     async with database.transaction() as connection:
         saved = await target_lists.find(connection, number, lock=True)
         await target_lists.remove(connection, saved)

@@ -4,13 +4,16 @@
 const shown = new Intl.DateTimeFormat(undefined, {
   year: "numeric", month: "short", day: "numeric", hour: "2-digit", minute: "2-digit", timeZoneName: "short",
 });
+const clock = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit" });
+const day = new Intl.DateTimeFormat(undefined, { weekday: "long", year: "numeric", month: "long", day: "numeric" });
+const ways = { clock, day };
 const exact = new Intl.DateTimeFormat(undefined, { dateStyle: "full", timeStyle: "long" });
 
 function showTimes(root) {
   for (const time of root.querySelectorAll("time[datetime]")) {
     const moment = new Date(time.dateTime);
     if (Number.isNaN(moment.getTime())) continue;
-    time.textContent = shown.format(moment);
+    time.textContent = (ways[time.dataset.show] ?? shown).format(moment);
     time.title = `${exact.format(moment)} · ${time.dateTime.replace("T", " ").replace("+00:00", "")} UTC`;
   }
 }
@@ -221,7 +224,17 @@ function filterBy(input) {
   }
 }
 
+// What belongs to a choice that is not taken can be neither changed nor sent. Without scripts the server refuses it.
+function followChoices(form) {
+  for (const part of form.querySelectorAll("fieldset[data-for]")) {
+    const [name, value] = part.dataset.for.split("=");
+    part.disabled = form.elements[name].value !== value;
+  }
+}
+window.addEventListener("pageshow", () => document.querySelectorAll("form.wizard").forEach(followChoices));
+
 document.addEventListener("change", (event) => {
+  if (event.target.form?.matches(".wizard")) followChoices(event.target.form);
   if (event.target.matches("input[data-upload]")) sendFile(event.target);
 });
 document.addEventListener("submit", (event) => {
@@ -247,3 +260,146 @@ document.addEventListener("click", (event) => {
 const ownZone = Intl.DateTimeFormat().resolvedOptions().timeZone;
 for (const input of document.querySelectorAll("input[data-own-zone]")) input.value ||= ownZone;
 for (const word of document.querySelectorAll("span[data-own-zone]")) word.textContent = ownZone;
+
+// A channel's messages: older and newer ones are loaded while one scrolls, new ones come in at the bottom
+
+const frame = document.getElementById("chat-frame");
+const chat = frame?.querySelector("#chat");
+const NEAR = 1500; // pixels before the end of what is loaded at which more is loaded
+const TAIL = 30; // messages that are looked at again when there is news: they may have been edited meanwhile
+const TOGETHER = 10 * 60 * 1000;
+
+function arrange() {
+  let before = null;
+  for (const one of chat.children) {
+    const at = new Date(one.dataset.at);
+    const last = before && new Date(before.dataset.at);
+    const sameDay = before && day.format(at) === day.format(last);
+    const sameTopic = before && one.dataset.topic === before.dataset.topic;
+    const sameAuthor = before && one.dataset.author === before.dataset.author && at - last <= TOGETHER;
+    one.classList.toggle("new-day", !sameDay);
+    one.classList.toggle("same-topic", Boolean(sameTopic));
+    one.classList.toggle("same", Boolean(sameDay && sameTopic && sameAuthor));
+    before = one;
+  }
+}
+
+// What one reads stays where it is while something is put above or below it.
+function holding(change) {
+  const kept = [...chat.children].find((one) => one.getBoundingClientRect().bottom > 80);
+  const before = kept?.getBoundingClientRect().top;
+  change();
+  arrange();
+  const after = kept?.isConnected ? kept.getBoundingClientRect().top : before;
+  if (after !== before) scrollBy({ top: after - before, behavior: "instant" });
+}
+
+async function chatAt(address) {
+  const answer = await fetch(address, { headers: { Accept: "text/html" } });
+  const found = new DOMParser().parseFromString(await answer.text(), "text/html");
+  if (!found.getElementById("chat-frame")) throw new Error("no messages");
+  showTimes(found);
+  return found;
+}
+
+function replaceLink(id, found) {
+  const there = found.getElementById(id)?.parentElement;
+  const here = document.getElementById(id)?.parentElement;
+  if (there && here) here.replaceWith(there);
+  else if (there) document.getElementById("end").before(there);
+  else here?.remove();
+  watchLinks();
+}
+
+let loading = false;
+
+async function loadMore(link) {
+  if (loading) return;
+  loading = true;
+  try {
+    const found = await chatAt(link.href);
+    const messages = [...(found.getElementById("chat")?.children ?? [])];
+    holding(() => {
+      if (link.id === "older") chat.prepend(...messages);
+      else chat.append(...messages);
+      replaceLink(link.id, found);
+    });
+    if (!document.getElementById("newer")) document.getElementById("end").textContent = "These are the newest messages.";
+  } catch {
+    watcher.disconnect(); // tried again in a while, or when somebody follows the link
+    setTimeout(watchLinks, 10000);
+    say("The messages could not be loaded.");
+  } finally {
+    loading = false;
+  }
+}
+
+let watcher;
+
+function watchLinks() {
+  watcher ??= new IntersectionObserver(
+    (seen) => seen.filter((one) => one.isIntersecting).forEach((one) => loadMore(one.target)),
+    { rootMargin: `${NEAR}px 0px` },
+  );
+  watcher.disconnect();
+  for (const id of ["older", "newer"]) {
+    const link = document.getElementById(id);
+    if (link) watcher.observe(link);
+  }
+}
+
+function atBottom() {
+  return innerHeight + scrollY >= document.documentElement.scrollHeight - 120;
+}
+
+function toBottom() {
+  scrollTo({ top: document.documentElement.scrollHeight, behavior: "instant" });
+  document.getElementById("to-newest").hidden = true;
+}
+
+// New messages, and what became of the last ones; one that has not changed is left alone, with all that is unfolded.
+async function refresh() {
+  if (loading || document.hidden || document.getElementById("newer")) return;
+  loading = true;
+  try {
+    const first = [...chat.children].slice(-TAIL)[0];
+    const found = await chatAt(first ? `${frame.dataset.source}?since=${first.id.slice(1)}` : frame.dataset.source);
+    const messages = [...(found.getElementById("chat")?.children ?? [])];
+    const known = new Set(messages.map((one) => one.id));
+    const follows = atBottom();
+    let fresh = 0;
+    holding(() => {
+      for (const one of [...chat.children].slice(-TAIL)) if (!known.has(one.id)) one.remove();
+      for (const one of messages) {
+        const old = document.getElementById(one.id);
+        if (!old) {
+          chat.append(one);
+          fresh += 1;
+        } else if (old.dataset.version !== one.dataset.version) old.replaceWith(one);
+      }
+      replaceLink("newer", found);
+    });
+    if (!fresh) return;
+    frame.querySelector(".empty")?.remove();
+    document.getElementById("chat-said").textContent = fresh === 1 ? "1 new message" : `${fresh} new messages`;
+    if (follows) toBottom();
+    else document.getElementById("to-newest").hidden = false;
+  } catch {
+    // The page stays as it is: what is missing comes with the next news, and "live" says when there is no connection.
+  } finally {
+    loading = false;
+  }
+}
+
+if (chat) {
+  arrange();
+  if (!frame.dataset.place && !location.hash) toBottom();
+  watchLinks();
+  for (const family of ["channel", "backfill", "reconcile"]) document.body.addEventListener(`news-${family}`, refresh);
+  document.addEventListener("visibilitychange", refresh);
+  setInterval(refresh, 15000);
+  document.getElementById("to-newest").addEventListener("click", toBottom);
+  addEventListener("scroll", () => {
+    if (atBottom()) document.getElementById("to-newest").hidden = true;
+  }, { passive: true });
+}

@@ -1,0 +1,117 @@
+"""Adding an account: a person signs it in, and account and sign-in are stored together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from tidegate.accounts.queries import accounts, secrets
+from tidegate.app.composition import Runtime, allowance_of, key_ring
+from tidegate.app.platform_registry import adapter_of
+from tidegate.core.account import Account, AccountState, Standing
+from tidegate.core.clock import SystemClock
+from tidegate.core.errors import BadInput
+from tidegate.core.ids import AccountId
+from tidegate.core.platform import Platform
+from tidegate.lanes.queries import pace
+from tidegate.lanes.queries.calls import CallLog
+from tidegate.platforms.interface import Accept, Me, SignInAttempt, SignInPrompts
+from tidegate.workers.queries import commands
+
+
+@dataclass
+class SignedIn:
+    """The result of a sign-in: secrets to store (``port.Vault``, in memory), and the calls it took."""
+
+    secrets: dict[str, bytes] = field(default_factory=dict)
+    calls: list[str] = field(default_factory=list)
+
+    async def read(self, name: str) -> bytes | None:
+        return self.secrets.get(name)
+
+    async def write(self, name: str, secret: bytes) -> None:
+        self.secrets[name] = secret
+
+
+def new_account(name: str, platform: Platform, standing: Standing, loopback: str | None) -> Account:
+    """An account that is to be added; its number is made when it is stored."""
+    return Account(AccountId(0), name, platform, standing, AccountState.ACTIVE, state_until=None, loopback=loopback)
+
+
+async def join(runtime: Runtime, new: Account, person: SignInPrompts) -> Me:
+    """Sign *new* in with the answers of *person* and store it; a name that is taken is refused before any question.
+
+    Returns who it is on its platform.
+    """
+    async with runtime.database.connection() as connection:
+        await accounts.require_free(connection, new.name)
+    signed_in = SignedIn()
+    me = await _sign_in(runtime, new, signed_in, person)
+    await _store(runtime, new, signed_in, me)
+    return me
+
+
+async def rejoin(runtime: Runtime, account: Account, person: SignInPrompts) -> Me:
+    """Sign an account in again that its platform signed out; its channels, reminders, runs and pace stay.
+
+    They belong to one person or bot, so any other identity is refused. Returns who it is on its platform.
+    """
+    if account.state is not AccountState.SIGNED_OUT:
+        raise BadInput(f'"{account.name}" is {account.state.value}, not signed out; there is nothing to sign in again.')
+    signed_in = SignedIn()
+    try:
+        me = await _sign_in(runtime, account, signed_in, person)
+    finally:
+        await _count(runtime, account.id, signed_in)
+    ring = await key_ring(runtime)
+    async with runtime.database.transaction() as connection:
+        for name, secret in signed_in.secrets.items():
+            await secrets.keep(connection, ring, account.id, name, secret)
+        await accounts.note_identity(connection, account.id, me.id)
+        await accounts.change_state(connection, account.id, AccountState.ACTIVE, expected=[AccountState.SIGNED_OUT])
+        await commands.ask(connection, account.id, "look_again", {})
+        await commands.wake(connection)
+    return me
+
+
+async def forget(runtime: Runtime, account: Account) -> None:
+    """Delete what its platform's library stores of an account that is about to be removed."""
+    vault = secrets.AccountVault(runtime.database, await key_ring(runtime), account.id)
+    await adapter_of(account.platform, runtime, SystemClock()).forget(account, vault)
+
+
+async def _sign_in(runtime: Runtime, account: Account, signed_in: SignedIn, person: SignInPrompts) -> Me:
+    adapter = adapter_of(account.platform, runtime, SystemClock())
+    attempt = SignInAttempt(account, signed_in, signed_in.calls.append, _nobody_else(runtime, account))
+    return await adapter.sign_in(attempt, person)
+
+
+def _nobody_else(runtime: Runtime, account: Account) -> Accept:
+    """Accepts only the identity that the account had so far, and none that another account has."""
+
+    async def accept(me: Me) -> None:
+        async with runtime.database.connection() as connection:
+            await accounts.require_same(connection, account, me.id, me.name)
+
+    return accept
+
+
+async def _store(runtime: Runtime, new: Account, signed_in: SignedIn, me: Me) -> None:
+    """The account and its sign-in, in one transaction: no worker sees the one without the other."""
+    ring = await key_ring(runtime) if signed_in.secrets else None
+    async with runtime.database.transaction() as connection:
+        number = await accounts.add(connection, new.name, new.platform, new.standing, loopback=new.loopback)
+        await accounts.note_identity(connection, number, me.id)
+        await pace.set_pace(connection, number, allowance_of(runtime.settings, new.platform, new.standing))
+        for name, secret in signed_in.secrets.items() if ring else ():
+            assert ring is not None
+            await secrets.keep(connection, ring, number, name, secret)
+        await commands.wake(connection)
+    await _count(runtime, number, signed_in)
+
+
+async def _count(runtime: Runtime, number: AccountId, signed_in: SignedIn) -> None:
+    """Record the calls of a sign-in in the call log."""
+    call_log = CallLog(runtime.database, SystemClock())
+    for method in signed_in.calls:
+        call_log.connecting(number)(method)
+    await call_log.close()

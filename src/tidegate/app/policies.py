@@ -1,0 +1,51 @@
+"""The operator's settings as policies of the mirror. Apart from it, so that reading them loads no platform."""
+
+from __future__ import annotations
+
+from tidegate.app.settings import Settings
+from tidegate.archives.filing.archive_steps import FilingPolicy
+from tidegate.archives.filing.work_folder import WorkFolder
+from tidegate.archives.rules.retry import RetryPolicy
+from tidegate.archives.rules.set_assembly import SetPolicy
+from tidegate.cycles.cycle import CyclePolicy
+from tidegate.history.history_pages import HistoryPolicy
+from tidegate.history.rules.backfill_plan import PortionBudget
+from tidegate.scans.rules.call_plan import CallLimits
+from tidegate.scans.rules.scan_decision import ScanPolicy
+from tidegate.workers.dead_process_check import this_host
+
+
+def policy_of(settings: Settings) -> CyclePolicy:
+    """The operator's settings for cycles."""
+    return CyclePolicy(
+        scans=ScanPolicy(
+            fresh_for=settings.fresh_for,
+            cold_after_empty_scans=settings.cold_after_empty_scans,
+            cold_every_nth_cycle=settings.cold_every_nth_cycle,
+        ),
+        preview_calls=settings.preview_calls_per_cycle,
+        refill_calls_per_hour=settings.refill_calls_per_hour,
+        history=HistoryPolicy(
+            budget=PortionBudget(
+                rounds=settings.backfill_max_iterations,
+                batches=settings.backfill_parallel_batches,
+                messages=settings.backfill_max_fetch_limit,
+            ),
+            concurrency=settings.backfill_concurrency,
+            target=settings.context_agent_max_messages,
+            reconcile_limit=settings.message_sync_limit,
+            reconcile_calls=settings.reconcile_calls_per_cycle,
+        ),
+        retries=RetryPolicy(
+            cap=settings.retry_cap, cycle_interval=settings.cycle_every, size_limit=settings.archive_size_limit
+        ),
+        limits=CallLimits(pages_a_turn=settings.pages_a_turn),
+        sets=SetPolicy(quiet_for=settings.archive_quiet_for, collect_for=settings.archive_collect_for),
+    )
+
+
+def filing_policy(settings: Settings, policy: CyclePolicy) -> FilingPolicy:
+    """How archives are filed; their parts are in the data folder until then."""
+    return FilingPolicy(
+        policy.retries, WorkFolder(settings.home / "work", reserve=settings.disk_reserve, host=this_host())
+    )

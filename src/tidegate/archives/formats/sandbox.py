@@ -1,0 +1,212 @@
+"""Lists what is inside an archive: a child process with limited rights reads the headers.
+
+Invariant: nothing-blocks-the-loop.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import platform
+import re
+from asyncio.subprocess import DEVNULL, PIPE, Process
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tidegate.archives.rules.contained_file import ContainedFile
+from tidegate.archives.rules.file_names import ArchiveKind, safe_name
+from tidegate.core import child_process, child_protocol
+from tidegate.core.child_process import kill_child
+from tidegate.core.child_protocol import pack
+from tidegate.core.errors import MachineTrouble, TidegateError
+
+FORMATS = {
+    ArchiveKind.ZIP: "zip",
+    ArchiveKind.SPLIT_ZIP: "zip",
+    ArchiveKind.SEVEN_ZIP: "7z",
+    ArchiveKind.SPLIT_7Z: "7z",
+    ArchiveKind.RAR: "rar volumes",
+    ArchiveKind.RAR_PARTS: "rar volumes",
+    ArchiveKind.SPLIT_RAR: "rar",
+    ArchiveKind.TAR: "tar",
+    ArchiveKind.SPLIT: "whatever",
+}
+"""How each kind's list of contents is read. It needs only a little of the archive, or for a packed tar its start."""
+
+Read = Callable[[int, int], Awaitable[bytes]]
+"""Reads some bytes of an archive at an offset; fewer only where the archive ends."""
+
+_LONGEST_MESSAGE = 4 * 1024 * 1024
+_DEEPEST_PATH = 100
+_LEAST_SECONDS = 4
+_WAITED_A_SECOND = 5  # of processor time, on a machine that also runs other work
+_BYTES_A_SECOND = 4 * 1024 * 1024
+_LARGEST_SIZE = (1 << 63) - 1
+_STARTED_WITHIN = 120
+
+
+class NotListed(TidegateError):
+    """Reading the list of contents was stopped, because it exceeded a limit."""
+
+
+@dataclass(frozen=True, slots=True)
+class SandboxLimits:
+    """Limits for reading one archive's headers.
+
+    *steps* is how many headers, and records in them, are read; *inflated* how many bytes a packed list may become.
+    *fetched* and *reads* limit the bytes of the archive and the number of reads. At most *entries* are kept, with
+    *names* characters in all. All of these cut the list. *memory* and *seconds* of processor time end the child.
+    """
+
+    memory: int = 512 * 1024 * 1024
+    seconds: int = 20
+    fetched: int = 64 * 1024 * 1024
+    reads: int = 500
+    entries: int = 20_000
+    names: int = 4 * 1024 * 1024
+    steps: int = 250_000
+    inflated: int = 256 * 1024 * 1024
+
+    def seconds_for(self, size: int) -> int:
+        """The processor time for an archive of *size* bytes: little for a small one, which has little to be read."""
+        return min(self.seconds, _LEAST_SECONDS + size // _BYTES_A_SECOND)
+
+    def job(self, form: str, size: int, parts: Sequence[int]) -> dict[str, Any]:
+        """What the child is told: to list an archive of *size* bytes, within these limits."""
+        return {
+            "format": form, "size": size, "parts": list(parts), "most": self.entries, "names": self.names,
+            "memory": self.memory, "seconds": self.seconds_for(size), "fetched": self.fetched, "reads": self.reads,
+            "steps": self.steps, "inflated": self.inflated,
+        }  # fmt: skip
+
+
+LIMITS = SandboxLimits()
+
+
+@dataclass(frozen=True, slots=True)
+class ArchiveContents:
+    """The files inside an archive, and words about it: ``encrypted``, ``damaged``, ``contents_cut``, ``not_listed``.
+
+    *volumes* is of how many it says it consists, where it says so; *followed*: its last volume says that it is not.
+    """
+
+    files: Sequence[ContainedFile]
+    flags: Sequence[str]
+    volumes: int | None = None
+    followed: bool = False
+
+
+class ContentsSandbox:
+    """Lists archives one after the other with one child, and with a new one after it was ended for exceeding a limit.
+
+    *children* is how many were started so far.
+    """
+
+    def __init__(self, limits: SandboxLimits = LIMITS) -> None:
+        self.children = 0
+        self._limits = limits
+        self._child: Process | None = None
+
+    async def __aenter__(self) -> ContentsSandbox:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._end_child()
+
+    async def read(self, form: str, size: int, read: Read, *, parts: Sequence[int] = ()) -> ArchiveContents:
+        """List an archive of *size* bytes, in files of the sizes *parts*; *form* is one of ``FORMATS``.
+
+        A password or a damaged header does not fail: the flags say so and the list is empty. A list beyond the limits
+        is cut and flagged. ``NotListed`` is raised when it took too much memory or time, ``MachineTrouble`` when no
+        child could be started; errors of *read* pass through. Waiting for bytes does not count towards the child's time
+        limit.
+        """
+        if self._child is None:
+            self._child = await _start_child()
+            self.children += 1
+        child, job = self._child, self._limits.job(form, size, parts)
+        files: list[ContainedFile] = []
+        fetched, answered = 0, False
+        try:
+            await _send(child, pack(job))
+            while "flags" not in (answer := await _receive(child, _WAITED_A_SECOND * job["seconds"])):
+                if "entries" in answer:
+                    files += await asyncio.to_thread(lambda batch: [_inside(*one) for one in batch], answer["entries"])
+                    continue
+                offset, length = answer["read"]
+                fetched += length
+                if fetched > self._limits.fetched:
+                    raise NotListed(f"The list of contents lies in more than {job['fetched']} bytes of the archive.")
+                await _send(child, pack({}, await read(offset, length)))
+            flags = [str(flag) for flag in answer["flags"]]
+            found = ArchiveContents(files, flags, answer["volumes"], answer["followed"])
+            answered = True
+        finally:
+            if not answered:  # it is still busy, or dead
+                await self._end_child()
+        return found
+
+    async def _end_child(self) -> None:
+        child, self._child = self._child, None
+        if child is not None:
+            kill_child(child)
+            await child.wait()
+
+
+async def _start_child() -> Process:
+    try:
+        child = await child_process.start(
+            *child_process.python_module("tidegate.archives.formats.sandbox_child"),
+            env=child_process.python_environment(PYTHONDONTWRITEBYTECODE="1"),
+            stdin=PIPE, stdout=PIPE, stderr=DEVNULL, cwd="/",
+        )  # fmt: skip
+    except (OSError, MemoryError, RuntimeError) as problem:  # no memory, no thread to wait for it, no such program
+        raise MachineTrouble(_cannot_start(getattr(problem, "strerror", None) or str(problem))) from problem
+    try:
+        await _receive(child, _STARTED_WITHIN)
+    except NotListed as problem:  # it has read no archive yet, so no archive is the cause
+        kill_child(child)
+        raise MachineTrouble(_cannot_start(f"it ended with status {await child.wait()}")) from problem
+    return child
+
+
+def _cannot_start(why: str) -> str:
+    return (
+        f"Archives wait to be read: the process that reads them cannot be started on {platform.node()}: {why}. Look at "
+        "the memory, the processes and the programs of this machine; the archives resume automatically."
+    )
+
+
+async def _send(child: Process, message: bytes) -> None:
+    assert child.stdin is not None
+    try:
+        child.stdin.write(message)
+        await child.stdin.drain()
+    except ConnectionError as problem:
+        raise NotListed("The list of contents took more memory or time than allowed.") from problem
+
+
+async def _receive(child: Process, seconds: int) -> Mapping[str, Any]:
+    """The child's next message; it has to come within the child's time."""
+    assert child.stdout is not None
+    try:
+        async with asyncio.timeout(seconds):
+            said = await child_protocol.read(child.stdout, longest=_LONGEST_MESSAGE)
+    except TimeoutError as problem:
+        raise NotListed("The list of contents took more time or room than allowed.") from problem
+    if said is None:
+        raise NotListed("The list of contents took more memory or time than allowed.")
+    return said.head
+
+
+def _inside(path: str, size: int, encrypted: bool) -> ContainedFile:  # noqa: FBT001 - as the child's list has it
+    return ContainedFile(safe_path(path), min(max(size, 0), _LARGEST_SIZE), encrypted)
+
+
+def safe_path(path: str) -> str:
+    """A path inside an archive that cannot lead outside: no root, no ``..``, no character that a file system refuses.
+
+    Of a path deeper than people make, only the innermost folders are kept.
+    """
+    steps = [step for step in re.split(r"[/\\]", path) if step.strip(". ")]
+    return "/".join(safe_name(step) for step in steps[-_DEEPEST_PATH:]) or "file"

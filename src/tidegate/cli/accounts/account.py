@@ -1,0 +1,245 @@
+"""``tidegate account``: connected accounts, and the worker that serves each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import asdict
+from datetime import timedelta
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tidegate.app.platform_registry import platforms
+from tidegate.cli import command_runner
+from tidegate.cli.accounts.sign_in import TerminalPrompts, standing_of
+from tidegate.cli.options import AccountName, Json
+from tidegate.core import terminal
+from tidegate.core.account import Account, AccountState, Standing
+from tidegate.core.errors import BadInput, PlatformError
+from tidegate.core.platform import Platform, platform_named
+
+if TYPE_CHECKING:
+    from tidegate.accounts.queries.accounts import ListedAccount
+    from tidegate.app.composition import Runtime
+
+
+def _brands(fact: str) -> str:
+    """The platforms of which a fact is true, as people know them."""
+    return " and ".join(one.brand for one in platforms() if getattr(one, fact))
+
+
+app = typer.Typer(help="Connected accounts, and the worker that serves each.", no_args_is_help=True)
+PlatformName = StrEnum("PlatformName", [(one.name, one.name) for one in platforms()])  # type: ignore[misc]
+Phone = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NUMBER",
+        help=f"{_brands('links_by_phone')}: show a code to type on this phone instead of a QR code.",
+    ),
+]
+HEARD_WITHIN = timedelta(seconds=10)
+_ADD_HELP = f"""Add an account and sign it in.
+
+Answers are typed at the terminal, or read from standard input, one per line. What each platform asks for:
+
+{chr(10).join(f"{one.brand}: {one.sign_in_needs}." for one in platforms())}
+"""
+
+
+@app.command(help=_ADD_HELP)
+def add(
+    platform: Annotated[PlatformName, typer.Argument(help=f"One of {', '.join(PlatformName)}.")],
+    name: AccountName,
+    standing: Annotated[
+        Standing | None,
+        typer.Option(help="How well the platform knows the account; a new one sends slowly. The default is normal."),
+    ] = None,
+    phone: Phone = None,
+    loopback: Annotated[
+        str | None,
+        typer.Option(metavar="CONTROL_URL", help="Use the loopback platform at this address instead of the real one."),
+    ] = None,
+) -> None:
+    command_runner.run(_add(platform_named(platform), name, standing, phone, loopback))
+
+
+async def _add(
+    platform: Platform, name: str, standing: Standing | None, phone: str | None, loopback: str | None
+) -> None:
+    from tidegate.accounts.queries import accounts
+    from tidegate.app.account_setup import join, new_account
+    from tidegate.platforms import loopback_address
+
+    if phone is not None and not platform.links_by_phone:
+        raise BadInput(f"--phone is for {_brands('links_by_phone')}, whose codes are typed into a phone.")
+    if loopback is not None:
+        try:
+            await loopback_address.get(loopback, "/")
+        except PlatformError as problem:
+            raise BadInput(str(problem)) from problem
+    async with command_runner.runtime() as runtime:
+        async with runtime.database.connection() as connection:
+            await accounts.require_free(connection, name)
+        known = standing or await standing_of(platform)
+        me = await join(runtime, new_account(name, platform, known, loopback), TerminalPrompts(platform, phone))
+    terminal.say(f"Signed in as {me.name}.")
+    terminal.say(f'Added {platform.name} account "{name}". A worker serves it: tidegate worker, or tidegate serve.')
+
+
+@app.command("sign-in")
+def sign_in(
+    name: AccountName,
+    phone: Phone = None,
+) -> None:
+    """Sign in again after the platform signed the account out. Channels, reminders and runs stay as they are."""
+    command_runner.run(_sign_in(name, phone))
+
+
+async def _sign_in(name: str, phone: str | None) -> None:
+    from tidegate.accounts.queries import accounts
+    from tidegate.app.account_setup import rejoin
+
+    async with command_runner.runtime() as runtime:
+        async with runtime.database.connection() as connection:
+            account = (await accounts.find(connection, name)).account
+        me = await rejoin(runtime, account, TerminalPrompts(account.platform, phone))
+    terminal.say(f'Account "{name}" is signed in again, as {me.name}.')
+
+
+@app.command("list")
+def list_(*, json: Json = False) -> None:
+    """List accounts: state, next action, worker, pace, and why an account was stopped."""
+    command_runner.run(_list(as_json=json))
+
+
+async def _list(*, as_json: bool) -> None:
+    from tidegate.app.account_documents import account_rows
+
+    async with command_runner.runtime() as runtime, runtime.database.connection() as connection:
+        rows = [asdict(row) for row in await account_rows(connection, runtime.settings)]
+    if as_json:
+        terminal.print_json(rows)
+        return
+    columns = ["name", "platform", "state", "served_by", "pace", "paused_until", "next_action"]
+    columns += [column for column in ("why", "unreachable_why", "offer") if any(row[column] for row in rows)]
+    terminal.print_rows(columns, rows, empty="No accounts yet; add one with: tidegate account add")
+
+
+@app.command()
+def show(name: AccountName, *, json: Json = False) -> None:
+    """Show one account."""
+    command_runner.run(_show(name, as_json=json))
+
+
+async def _show(name: str, *, as_json: bool) -> None:
+    from tidegate.app.account_documents import account_row
+
+    async with command_runner.runtime() as runtime, runtime.database.connection() as connection:
+        row = asdict(await account_row(connection, name, runtime.settings))
+    if as_json:
+        terminal.print_json(row)
+    else:
+        terminal.print_values(row.items())
+
+
+@app.command()
+def pause(name: AccountName) -> None:
+    """Stop all platform calls of an account until it is resumed."""
+    command_runner.run(_change(name, AccountState.PAUSED, [AccountState.ACTIVE]))
+
+
+@app.command()
+def resume(name: AccountName) -> None:
+    """Let an account work again after a pause, or after a ban has ended."""
+    command_runner.run(_change(name, AccountState.ACTIVE, [AccountState.PAUSED, AccountState.BANNED]))
+
+
+async def _change(name: str, state: AccountState, expected: Iterable[AccountState]) -> None:
+    from tidegate.accounts.queries import accounts
+
+    async with command_runner.runtime() as runtime:
+        async with runtime.database.transaction() as connection:
+            found = await accounts.find(connection, name)
+            changed = await accounts.change_state(connection, found.account.id, state, expected=expected)
+        if not changed and found.account.state is not state:
+            raise BadInput(found.account.stands)
+        heard = await _tell_owner(runtime, found) if found.served_by else False
+    who = f"; {found.served_by} has been notified" if heard else "; the next worker that serves it will know"
+    terminal.say(f'Account "{name}" is {state.value}{who}.')
+
+
+async def _tell_owner(runtime: Runtime, found: ListedAccount) -> bool:
+    """Notify the worker of the account, and wait for it; False if it did not answer in time."""
+    from tidegate.workers.command_client import ask_owner
+
+    answer = await ask_owner(runtime.database, found.account.id, "look_again", {}, within=HEARD_WITHIN)
+    return answer is not None and answer.state == "done"
+
+
+@app.command(
+    "set", help=f"Change an account's standing, which sets how fast a {_brands('paced_by_standing')} account sends."
+)
+def set_(
+    name: AccountName,
+    standing: Annotated[
+        Standing,
+        typer.Option(help="How well the platform knows the account: new (sends slowly), normal or established."),
+    ],
+) -> None:
+    command_runner.run(_set(name, standing))
+
+
+async def _set(name: str, standing: Standing) -> None:
+    from tidegate.app import operator_requests
+
+    async with command_runner.runtime() as runtime, runtime.database.transaction() as connection:
+        pace = await operator_requests.set_standing(connection, runtime.settings, name, standing)
+    terminal.say(f'"{name}" is now {standing.value} and sends {pace}.')
+
+
+@app.command()
+def remove(
+    name: AccountName,
+    *,
+    yes: Annotated[bool, typer.Option("--yes", help="Skip the confirmation.")] = False,
+    keep_session: Annotated[
+        bool, typer.Option("--keep-session", help="Do not sign the account out at its platform.")
+    ] = False,
+) -> None:
+    """Sign an account out at its platform and delete it here. Mirrored messages stay."""
+    if not yes:
+        terminal.confirm(f'Forget account "{name}" and its sign-in?')
+    command_runner.run(_remove(name, keep_session=keep_session))
+
+
+async def _remove(name: str, *, keep_session: bool) -> None:
+    from tidegate.accounts.queries import accounts
+    from tidegate.app.account_setup import forget
+    from tidegate.workers.queries import commands
+
+    async with command_runner.runtime() as runtime:
+        async with runtime.database.connection() as connection:
+            account = (await accounts.find(connection, name)).account
+        how = await _sign_out(runtime, account, keep_session=keep_session)
+        await forget(runtime, account)
+        async with runtime.database.transaction() as connection:
+            await accounts.remove(connection, account.id, name)
+            await commands.wake(connection)
+    terminal.say(f'Account "{name}" is removed{how}')
+
+
+async def _sign_out(runtime: Runtime, account: Account, *, keep_session: bool) -> str:
+    """End the session at the platform where that can be done; returns the end of the sentence about it."""
+    from tidegate.app.account_commands import sign_out
+
+    platform = account.platform
+    if platform.sessions_shown_at is None:
+        return "."
+    listed = f"{platform.brand} lists it {platform.sessions_shown_at}, where it can be ended"
+    if keep_session:
+        return f", and its session left as it is: {listed}."
+    why = await sign_out(runtime, account)
+    if why is None:
+        return f" and signed out at {platform.brand}."
+    return f", but it could not be signed out: {why} Its session may still be there: {listed}."

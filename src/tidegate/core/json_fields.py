@@ -1,0 +1,43 @@
+"""Types of fields in JSON documents and forms: instants as text, and texts that can be stored."""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime
+from typing import Annotated, Any
+from zoneinfo import ZoneInfo
+
+from pydantic import BeforeValidator, Field
+
+from tidegate.core.errors import Unstorable
+
+Instant = Annotated[str, Field(json_schema_extra={"format": "date-time"})]
+
+
+def instant(at: datetime | None) -> str | None:
+    """An instant as text; None where there is none."""
+    return None if at is None else at.isoformat()
+
+
+def on_clock(at: datetime | None, zone: ZoneInfo) -> str:
+    """An instant as that zone's clock shows it, with its offset; empty where there is none."""
+    return "" if at is None else at.astimezone(zone).isoformat(" ", "minutes")
+
+
+_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+
+
+def _storable(given: Any) -> Any:
+    if isinstance(given, str) and _UNSTORABLE.search(given):
+        raise Unstorable
+    return given
+
+
+STORABLE = BeforeValidator(_storable)
+"""Looks first whether PostgreSQL's text can hold what is given; so every such text is refused in the same words."""
+
+_NO_NUL = {"pattern": r"^[^\x00]*$"}
+Words = Annotated[str, Field(json_schema_extra=_NO_NUL), STORABLE]
+Named = Annotated[str, Field(min_length=1, max_length=200, json_schema_extra=_NO_NUL), STORABLE]
+_SHOWN = r"^[^\x00-\x20\x7f]([^\x00-\x1f\x7f]*[^\x00-\x20\x7f])?$"  # on one line of a terminal
+Name = Annotated[str, Field(min_length=1, max_length=200, pattern=_SHOWN), STORABLE]

@@ -1,0 +1,42 @@
+"""Texts from outside as PostgreSQL can hold them: every character but NUL and half of a surrogate pair.
+
+Both are replaced by a visible sign, so that a reader sees where something was. What a message said originally is kept
+beside it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+NUL_SIGN = "\u2400"
+ORIGINALS = "tidegate_original"
+"""Under this key the JSON beside a message keeps what its texts were, each as JSON that is plain ASCII."""
+
+_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+
+
+def storable(text: str) -> str:
+    """*text* as it is stored. Two halves that belong together become the one character they stand for."""
+    if not _UNSTORABLE.search(text):
+        return text
+    whole = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return whole.replace("\x00", NUL_SIGN)
+
+
+def storable_json(value: Any) -> Any:
+    """A JSON value with all its texts and names storable."""
+    if isinstance(value, str):
+        return storable(value)
+    if isinstance(value, list | tuple):
+        return [storable_json(one) for one in value]
+    if isinstance(value, Mapping):
+        return {storable(str(name)): storable_json(one) for name, one in value.items()}
+    return value
+
+
+def originals(texts: Mapping[str, str]) -> dict[str, str]:
+    """Those of the named texts that cannot be stored as they are, each as JSON from which it can be read back."""
+    return {name: json.dumps(text) for name, text in texts.items() if storable(text) != text}

@@ -1,0 +1,234 @@
+"""The one place that writes to standard output and standard error, for people and for scripts.
+
+Text from outside reaches a terminal through ``rules.terminal_text`` alone, also through a pipe, which often ends in a
+terminal. Commands print with the functions here. What libraries and Python itself write passes a guarded stream.
+"""
+
+from __future__ import annotations
+
+import getpass
+import io
+import os
+import sys
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, TextIO
+
+from tidegate.core.errors import BadInput
+from tidegate.core.rules.terminal_text import json_text, many_lines, one_line
+
+if TYPE_CHECKING:  # loaded when something is drawn, so that --help is quick
+    from rich.console import Console
+    from rich.progress import Progress, TaskID
+
+
+class GuardedStream(io.TextIOBase):
+    """A standard stream that makes dangerous characters visible, also for code that writes to it directly.
+
+    It has no ``buffer``: a library that finds one may write past the guard.
+    """
+
+    def __init__(self, stream: TextIO) -> None:
+        self.unguarded = stream
+
+    @property
+    def encoding(self) -> str:  # type: ignore[override]  # nobody sets it
+        return self.unguarded.encoding
+
+    @property
+    def errors(self) -> str | None:  # type: ignore[override]  # nobody sets it
+        return self.unguarded.errors
+
+    def write(self, text: str) -> int:
+        self.unguarded.write(many_lines(text))
+        return len(text)
+
+    def writable(self) -> bool:
+        return True
+
+    def flush(self) -> None:
+        self.unguarded.flush()
+
+    def fileno(self) -> int:
+        return self.unguarded.fileno()
+
+    def isatty(self) -> bool:
+        return self.unguarded.isatty()
+
+
+def guard_streams() -> None:
+    """Guard standard output and error of this process, at its start; may be repeated."""
+    sys.stdout = GuardedStream(unguarded(sys.stdout))
+    sys.stderr = GuardedStream(unguarded(sys.stderr))
+
+
+def unguarded(stream: TextIO) -> TextIO:
+    """The stream below the guard, for output whose texts are safe already and that has colours of our own."""
+    return stream.unguarded if isinstance(stream, GuardedStream) else stream
+
+
+def say(sentence: str) -> None:
+    """Print a remark for the person at the terminal, to stderr.
+
+    Lines after the first are indented, so that a name with a line end in it cannot pass for a sentence of ours.
+    """
+    print(many_lines(sentence).replace("\n", "\n  "), file=sys.stderr)
+
+
+def print_line(line: str) -> None:
+    """Print one line, flushed at once; line ends in it are escaped."""
+    print(one_line(line), flush=True)
+
+
+def print_document(text: str) -> None:
+    """Print a text of several lines that ends with a line end."""
+    print(many_lines(text), end="")
+
+
+def print_json(document: object) -> None:
+    """Print one JSON document on stdout, for scripts."""
+    print(json_text(document, indent=2))
+
+
+def print_json_line(document: object) -> None:
+    """Print one of many JSON documents, on one line."""
+    print(json_text(document), flush=True)
+
+
+def print_bytes(content: bytes) -> None:
+    """Print binary data; a terminal would interpret it as commands."""
+    if sys.stdout.isatty():
+        raise BadInput("This is not text, and a terminal would take it for commands; send it to a file or a pipe.")
+    sys.stdout.flush()
+    unguarded(sys.stdout).buffer.write(content)
+
+
+def refuse_terminal(file: Path) -> None:
+    """Refuse to write binary data to a terminal, such as /dev/stdout without a pipe."""
+    if file.is_char_device():
+        opened = os.open(file, os.O_WRONLY | os.O_NOCTTY)
+        try:
+            if os.isatty(opened):
+                raise BadInput(f"{file} is a terminal, which would take what is not text for commands; name a file.")
+        finally:
+            os.close(opened)
+
+
+def print_table(columns: Sequence[str], rows: Iterable[Sequence[object]], *, empty: str) -> None:
+    """Print a table for people; *empty* says what to do next if there are no rows.
+
+    The first cell of a row is one line, so that no name can pass for a row of its own.
+    """
+    from rich.table import Table
+    from rich.text import Text
+
+    lines = [["" if cell is None else str(cell) for cell in row] for row in rows]
+    if not lines:
+        say(empty)
+        return
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for column in columns:
+        table.add_column(Text(one_line(column)))
+    for first, *others in lines:
+        table.add_row(Text(one_line(first)), *(Text(many_lines(cell)) for cell in others))
+    console = _console(sys.stdout)
+    with console.capture() as drawn:
+        console.print(table)
+    unguarded(sys.stdout).write(drawn.get())  # not by Rich, which handles a closed pipe differently
+
+
+def print_rows(columns: Sequence[str], rows: Iterable[Mapping[str, object]], *, empty: str = "") -> None:
+    """Print a table of documents for people: these keys of each, without underscores in the headings."""
+    print_table(
+        [column.replace("_", " ") for column in columns], ([row[column] for column in columns] for row in rows),
+        empty=empty,
+    )  # fmt: skip
+
+
+def print_values(values: Iterable[tuple[str, object]]) -> None:
+    """Print one thing for people: each name and its value on a line of their own."""
+    print_table(["what", "value"], ((name.replace("_", " "), value) for name, value in values), empty="")
+
+
+def print_qr(text: str) -> None:
+    """Print a QR code as blocks on stderr."""
+    import segno
+
+    segno.make_qr(text).terminal(out=unguarded(sys.stderr), compact=True)
+
+
+def ask(question: str) -> str:
+    """Ask a question on stderr; the answer is visible while it is typed."""
+    print(f"{one_line(question)}: ", end="", file=sys.stderr, flush=True)
+    return sys.stdin.readline().rstrip("\n")
+
+
+def ask_hidden(question: str) -> str:
+    """Ask for an answer that is hidden while it is typed."""
+    return getpass.getpass(f"{one_line(question)}: ")
+
+
+def confirm(question: str) -> None:
+    """Ask for a yes; anything else ends the command."""
+    import typer
+
+    typer.confirm(one_line(question), abort=True)
+
+
+class ProgressBars:
+    """Progress bars on stderr, one per key: a title, the bar, and the result."""
+
+    def __init__(self, drawn: Progress) -> None:
+        self._drawn = drawn
+        self._tasks: dict[Hashable, TaskID] = {}
+
+    def move(self, key: Hashable, title: str, completed: int, total: int | None) -> None:
+        """Show the progress; without a *total* the length is unknown."""
+        self._drawn.update(self._task(key, title), completed=completed, total=total, note="")
+
+    def end(self, key: Hashable, title: str, note: str) -> None:
+        """Fill the bar and show its result."""
+        task = self._task(key, title)
+        completed = self._drawn.tasks[task].completed or 1
+        self._drawn.update(task, total=completed, completed=completed, note=one_line(note))
+
+    def _task(self, key: Hashable, title: str) -> TaskID:
+        if key not in self._tasks:
+            self._tasks[key] = self._drawn.add_task(one_line(title), total=None, note="")
+        return self._tasks[key]
+
+
+@contextmanager
+def progress_bars() -> Iterator[ProgressBars | None]:
+    """Progress bars for the duration of the block; None if stderr is not a terminal."""
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+    console = _console(sys.stderr)
+    if not console.is_terminal:
+        yield None
+        return
+    title, note = (TextColumn(text, markup=False) for text in ("{task.description}", "{task.fields[note]}"))
+    columns = (title, BarColumn(), MofNCompleteColumn(), note)
+    with Progress(*columns, console=console, redirect_stdout=False, redirect_stderr=False) as drawn:
+        yield ProgressBars(drawn)
+
+
+@contextmanager
+def changing_line() -> Iterator[Callable[[str], None]]:
+    """At a terminal each line replaces the last, so that the text above stays visible."""
+    from rich.live import Live
+    from rich.text import Text
+
+    if not sys.stdout.isatty():
+        yield print_line
+        return
+    console = _console(sys.stdout)
+    with Live(auto_refresh=False, console=console, redirect_stdout=False, redirect_stderr=False) as live:
+        yield lambda line: live.update(Text(one_line(line)), refresh=True)
+
+
+def _console(stream: TextIO) -> Console:
+    from rich.console import Console
+
+    return Console(file=unguarded(stream))

@@ -1,0 +1,28 @@
+"""Rows of the database as values of the code."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields
+from functools import cache
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import asyncpg
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+    T = TypeVar("T", bound=DataclassInstance)
+
+
+def from_row(kind: type[T], row: asyncpg.Record | Mapping[str, Any], /, **given: Any) -> T:
+    """A dataclass whose fields are the columns of the same names, but for those *given*.
+
+    A field without a column keeps its default.
+    """
+    return kind(**{name: row[name] for name in _names(kind) if name not in given and name in row}, **given)
+
+
+@cache
+def _names(kind: type[DataclassInstance]) -> tuple[str, ...]:
+    return tuple(field.name for field in fields(kind))

@@ -1,0 +1,74 @@
+"""Connections that store any text: what PostgreSQL cannot hold is replaced on the way.
+
+Texts come from platforms, and one of them must never prevent a page of others from being stored. What a person sends to
+the pages or the API is refused instead.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Sequence
+from contextvars import ContextVar
+from typing import Any
+
+import asyncpg
+
+from tidegate.core.errors import Unstorable
+from tidegate.core.rules.storable_text import storable, storable_json
+
+refuses_unstorable: ContextVar[bool] = ContextVar("refuses_unstorable", default=False)
+"""Whether texts come from a person and are refused when they cannot be stored; texts of platforms are not."""
+
+
+class StorableConnection(asyncpg.Connection):
+    """A connection whose every argument is made storable."""
+
+    async def execute(self, query: str, *args: Any, **how: Any) -> str:
+        return await super().execute(query, *map(_argument, args), **how)
+
+    async def executemany(self, command: str, args: Iterable[Sequence[Any]], **how: Any) -> None:
+        await super().executemany(command, [tuple(map(_argument, one)) for one in args], **how)
+
+    async def fetch(self, query: str, *args: Any, **how: Any) -> Any:
+        return await super().fetch(query, *map(_argument, args), **how)
+
+    async def fetchval(self, query: str, *args: Any, **how: Any) -> Any:
+        return await super().fetchval(query, *map(_argument, args), **how)
+
+    async def fetchrow(self, query: str, *args: Any, **how: Any) -> Any:
+        return await super().fetchrow(query, *map(_argument, args), **how)
+
+    def cursor(self, query: str, *args: Any, **how: Any) -> Any:
+        return super().cursor(query, *map(_argument, args), **how)
+
+
+async def prepare(connection: asyncpg.Connection) -> None:
+    """Have JSON travel as Python's own values, made storable."""
+    await connection.set_type_codec("jsonb", schema="pg_catalog", encoder=json_text, decoder=json.loads)
+
+
+def json_text(value: Any) -> str:
+    """A value as PostgreSQL's jsonb takes it."""
+    text = _ENCODER.encode(value)
+    return json.dumps(storable_json(value)) if "\\u0000" in text or _LONE.search(text) else text
+
+
+_ENCODER = json.JSONEncoder(ensure_ascii=False)
+_LONE = re.compile("[\ud800-\udfff]")
+"""Half a character: an emoji is a whole one here, so that it takes no second look."""
+
+
+def _argument(value: Any) -> Any:
+    if isinstance(value, str):
+        return _text(value)
+    if isinstance(value, list | tuple):
+        return [_text(one) if isinstance(one, str) else one for one in value]
+    return value
+
+
+def _text(text: str) -> str:
+    kept = storable(text)
+    if kept != text and refuses_unstorable.get():
+        raise Unstorable
+    return kept

@@ -1,1 +1,0 @@
-"""Workers: which of them serves which account, hand-over, commands."""

@@ -1,0 +1,159 @@
+"""Archives. The subject is the archive's name, but for the kinds that name another."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+
+from tidegate.core.ids import ArchiveId, ChannelId, MessageId
+from tidegate.events.event_data import Absent, EventData
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ArchiveEvent(EventData):
+    """Something happened to one archive of a channel."""
+
+    archive: ArchiveId
+    channel: ChannelId
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ArchiveProgressed(ArchiveEvent):
+    """A file of an archive is being moved; at most once a second. *done* and *size* are bytes."""
+
+    kind = "archive.progressed"
+    doing: str
+    file: str
+    done: int
+    size: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ArchivePreviewed(EventData):
+    """A preview picture of an archive was stored; *size* is in bytes, *type* its media type."""
+
+    kind = "archive.previewed"
+    archive: ArchiveId
+    message: MessageId
+    size: int
+    type: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ArchiveIndexed(ArchiveEvent):
+    """The files in an archive were listed; it is still to be delivered. *contents* counts the files."""
+
+    kind = "archive.indexed"
+    contents: int
+    flags: list[str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ArchiveFiled(ArchiveEvent):
+    """The work on an archive is done.
+
+    *contents* counts its files where they were listed last. *duplicate_of* is an archive with the same content, stored
+    where contents were compared. *destination* and *messages* tell where it was delivered to.
+    """
+
+    kind = "archive.filed"
+    flags: list[str]
+    contents: int | None = None
+    duplicate_of: ArchiveId | Literal[Absent.ABSENT] | None = Absent.ABSENT
+    destination: ChannelId | None = None
+    messages: list[MessageId] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ArchiveReopened(ArchiveEvent):
+    """An archive has more volumes than were known, so its parts are collected again."""
+
+    kind = "archive.reopened"
+    parts: int
+    volumes: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ArchiveFailed(ArchiveEvent):
+    """An archive could not be processed; *next_try_at* is null when it was given up."""
+
+    kind = "archive.failed"
+    reason: str
+    sentence: str
+    attempts: int
+    next_try_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FailuresAsked(EventData):
+    """The operator asked to retry archives. The subject is the reason of their failures, or ``all``."""
+
+    kind = "failures.asked"
+    archives: list[ArchiveId]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FailuresRetried(EventData):
+    """Failed archives were looked up again. The subject is the account.
+
+    *retried* archives are processed again; the messages of *source_gone* archives no longer exist.
+    """
+
+    kind = "failures.retried"
+    retried: int
+    source_gone: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FilingPaused(EventData):
+    """A disk is too full for archives. The subject is the machine; *needed* is in bytes."""
+
+    kind = "filing.paused"
+    sentence: str
+    needed: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FilingResumed(EventData):
+    """The disk has room for archives again. The subject is the machine."""
+
+    kind = "filing.resumed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadingPaused(EventData):
+    """A machine cannot start the process that reads archives. The subject is the machine."""
+
+    kind = "reading.paused"
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadingResumed(EventData):
+    """The process that reads archives can be started again. The subject is the machine."""
+
+    kind = "reading.resumed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DestinationChanged(EventData):
+    """Whether a destination accepts archives from *account* has changed."""
+
+    channel: ChannelId
+    account: str
+    sentence: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DestinationFoundClosed(DestinationChanged):
+    """A destination accepts no archives from an account. The subject is its title."""
+
+    kind = "destination.closed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DestinationOpened(DestinationChanged):
+    """A destination accepts archives from an account again. The subject is its title."""
+
+    kind = "destination.opened"

@@ -1,0 +1,59 @@
+"""Histories. The subject is the channel's title; *channel* is its id on the platform."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tidegate.core.ids import ChannelId
+from tidegate.events.event_data import EventData
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BackfillProgressed(EventData):
+    """A page of a history was stored.
+
+    *upto* is the oldest message id it covers. *depth* counts the messages of the history, *target* those wanted.
+    """
+
+    kind = "backfill.progressed"
+    channel: ChannelId
+    messages: int
+    archives: int
+    deleted: int
+    upto: int | None
+    depth: int
+    target: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HistoryWorkEnded(EventData):
+    """Work on the history of one channel has ended; *waits_for* is in seconds."""
+
+    channel: ChannelId
+    title: str
+    calls: int
+    error: str | None
+    waits_for: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BackfillEnded(HistoryWorkEnded):
+    """The backfill of a channel has ended; ``tidegate backfill --json`` has the same fields."""
+
+    kind = "backfill.ended"
+    fetched: int
+    stored: int
+    coverage: list[list[int]]
+    gaps: list[list[int]]
+    reached_start: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReconcileEnded(HistoryWorkEnded):
+    """A channel was compared with the platform; ``tidegate reconcile --json`` has the same fields."""
+
+    kind = "reconcile.ended"
+    checked: int
+    edited: int
+    deleted: int
+    added: int

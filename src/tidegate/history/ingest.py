@@ -1,0 +1,244 @@
+"""Stores a page: messages, the archives among them, and topics, all in the transaction of the page.
+
+Invariant: page-and-progress-together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+
+from tidegate.archives.queries import archive_sets
+from tidegate.archives.queries.archive_sets import OPEN, Handles, KeptSet
+from tidegate.archives.rules.file_names import ArchiveKind, read_name
+from tidegate.archives.rules.set_assembly import ArchivePart, ArchiveSet, drop_message, place_part
+from tidegate.channels.queries.channels import NO_TOPIC
+from tidegate.core.ids import AccountId, ArchiveId, FileId, MessageId, TopicId
+from tidegate.database.pool import Connection, now_of
+from tidegate.history.queries import message_patches, messages
+from tidegate.history.queries.messages import StoredPage
+from tidegate.people.queries import people
+from tidegate.platforms.interface import ChannelUpdates, FileHandle, FileKind, Message, Topic
+from tidegate.scans.queries import scan_memory
+from tidegate.scans.queries.scan_memory import ScanPlace
+
+_TAKES_PARTS = (*OPEN, "failed", "given_up")
+"""A set in another state is being delivered or was: a part that comes now begins a new set."""
+
+Name = tuple[TopicId, ArchiveKind, str]
+
+
+@dataclass(slots=True)
+class IngestTally:
+    """What a scan has stored so far. *files* are parts of archives, *archives* the sets they opened.
+
+    Of messages that were stored before, *edited* had another text or file, and *deleted* are gone.
+    """
+
+    messages: int = 0
+    edited: int = 0
+    deleted: int = 0
+    files: int = 0
+    archives: int = 0
+    untitled: set[TopicId] = field(default_factory=set)
+
+    def add(self, other: IngestTally) -> None:
+        """Add what another scan has stored."""
+        self.messages += other.messages
+        self.edited += other.edited
+        self.deleted += other.deleted
+        self.files += other.files
+        self.archives += other.archives
+
+
+@dataclass(frozen=True, slots=True)
+class OfferedFile:
+    """A file of a message that belongs to an archive, by its name."""
+
+    name: Name
+    part: ArchivePart
+
+
+async def take_in(
+    connection: Connection,
+    place: ScanPlace,
+    updates: ChannelUpdates,
+    reader: AccountId,
+    tally: IngestTally,
+    *,
+    asked_at: datetime | None = None,
+) -> None:
+    """Store what a page or a push update brought. What is already stored changes nothing, so pages may overlap.
+
+    *asked_at* is the database's time (``clock_now()``) before a page was requested: only such a page restores a message
+    that was deleted before. A push update has none, and restores none.
+    """
+    if not any(
+        (
+            updates.posted,
+            updates.edited,
+            updates.deleted,
+            updates.patched,
+            updates.reacted,
+            updates.voted,
+            updates.recounted,
+        )
+    ):
+        return
+    received = [*updates.posted, *updates.edited]
+    stored = await messages.store(connection, place.key, received, asked_at=asked_at) if received else StoredPage()
+    parts = await message_patches.versions(connection, place.key, updates.patched) if updates.patched else []
+    stored |= await messages.store(connection, place.key, parts) if parts else StoredPage()
+    if updates.reacted:
+        await message_patches.react(connection, place.key, updates.reacted)
+    if updates.voted:
+        await message_patches.vote(connection, place.key, updates.voted)
+    if updates.recounted:
+        await message_patches.recount(connection, place.key, updates.recounted)
+    await people.store(connection, place.key, [one.person for one in (*received, *parts) if one.person is not None])
+    gone = frozenset(await messages.bury(connection, place.key, updates.deleted))
+    shown = {message.id: message for message in (*received, *parts)}
+    new = [message for number, message in sorted(shown.items()) if number in stored.added | stored.changed]
+    await _drop(connection, place, {number: shown[number] for number in stored.changed}, gone)
+    now = await now_of(connection)
+    files, opened = await _place(connection, place, [one for one in new if one.id not in gone], reader, now)
+    tally.messages += len(stored.added)
+    tally.edited += len(stored.changed)
+    tally.deleted += len(gone)
+    tally.files += files
+    tally.archives += opened
+    await _note_topics(connection, place, shown.values(), gone, tally)
+
+
+# Archives
+
+
+async def _drop(
+    connection: Connection, place: ScanPlace, changed: dict[MessageId, Message], gone: Collection[MessageId]
+) -> None:
+    """Remove parts whose message was deleted or now carries another file.
+
+    A set that no worker has begun on loses the part. One that is delivered, or on its way, is kept as it is and
+    flagged.
+    """
+    touched = [*changed, *gone]
+    kept = await archive_sets.with_messages(connection, place.key, touched) if touched else []
+    smaller: list[KeptSet] = []
+    deleted: list[ArchiveId] = []
+    replaced: list[ArchiveId] = []
+    for one in kept:
+        left = one.set
+        for number in touched:
+            left = drop_message([left], number, kept=_files_of(changed.get(number)))[0]
+        if left == one.set:
+            continue
+        smaller += [replace(one, set=left)] if one.state in OPEN else []
+        if one.id is not None and one.state not in OPEN:
+            (deleted if _lost_by(one.set, left, gone) else replaced).append(one.id)
+    await archive_sets.save(connection, place.key, smaller)
+    await archive_sets.flag(connection, deleted, "source_deleted")
+    await archive_sets.flag(connection, replaced, "source_replaced")
+
+
+def _files_of(message: Message | None) -> list[FileId]:
+    return [] if message is None else [file.id for file in message.files]
+
+
+def _lost_by(before: ArchiveSet, after: ArchiveSet, gone: Collection[MessageId]) -> bool:
+    """Whether a deletion took a part, and not an edit."""
+    left = {(part.message, part.file) for part in after.parts.values()}
+    return any(part.message in gone for part in before.parts.values() if (part.message, part.file) not in left)
+
+
+async def _place(
+    connection: Connection, place: ScanPlace, new: Sequence[Message], reader: AccountId, now: datetime
+) -> tuple[int, int]:
+    """Put the archive files of new messages into sets; how many files that were, and how many sets they opened."""
+    offered = [one for message in new for one in _offered(message, now)] if place.keep_archives else []
+    if not offered:
+        return 0, 0
+    known = await archive_sets.same_names(connection, place.key, list(dict.fromkeys(one.name for one in offered)))
+    before = {name: list(sets) for name, sets in known.items()}
+    for one in offered:
+        known[one.name] = _with_part(known[one.name], one)
+    changed = [
+        after
+        for name, sets in known.items()
+        for number, after in enumerate(sets)
+        if number >= len(before[name]) or after is not before[name][number]
+    ]
+    handles: dict[tuple[MessageId, FileId], FileHandle] = {
+        (message.id, file.id): file.handle for message in new for file in message.files if file.handle
+    }
+    protected = {message.id for message in new if message.protected}
+    kept = [one for one in changed if one.set.parts]
+    await archive_sets.save(connection, place.key, kept, Handles(reader, handles, protected))
+    await archive_sets.forget(connection, [one.id for one in changed if not one.set.parts and one.id is not None])
+    return len(offered), sum(one.id is None and one.set.is_recognised for one in kept)
+
+
+def _offered(message: Message, now: datetime) -> Iterable[OfferedFile]:
+    for file in message.files:
+        said = read_name(file.name) if file.kind is FileKind.DOCUMENT else None
+        if said is not None:
+            part = ArchivePart(
+                message.id, file.id, file.name, file.size, message.at, now, sender=message.author, album=message.album
+            )
+            yield OfferedFile((message.topic or NO_TOPIC, said.kind, said.base), part)
+
+
+def _with_part(sets: list[KeptSet], offered: OfferedFile) -> list[KeptSet]:
+    """The sets of one name with one more part: in a set that may take it, else in one of its own."""
+    placed = _matched(sets, place_part([one.set for one in sets], offered.part), offered.name[0])
+    late = [
+        old
+        for old, new in zip(sets, placed[: len(sets)], strict=True)
+        if new is not old and old.state not in _TAKES_PARTS and new.set.parts != old.set.parts
+    ]
+    if not late:
+        return placed
+    own = place_part([], offered.part)
+    return [*sets, KeptSet(None, offered.name[0], "collecting", own[0])]
+
+
+def _matched(sets: Sequence[KeptSet], after: Sequence[ArchiveSet], topic: TopicId) -> list[KeptSet]:
+    """The sets as they are *after* a part was placed, in their order.
+
+    One that became part of another is empty, and new ones come last.
+    """
+    new = [one for one in after if all(one is not kept.set for kept in sets)]
+    matched: list[KeptSet] = []
+    for kept in sets:
+        if any(kept.set is one for one in after):
+            matched.append(kept)
+            continue
+        own = {*kept.set.parts.values()}
+        heir = next((one for one in new if own & {*one.parts.values()}), None)
+        new = [one for one in new if one is not heir]
+        matched.append(replace(kept, set=heir or replace(kept.set, parts={}, spares=())))
+    return [*matched, *(KeptSet(None, topic, "collecting", one) for one in new)]
+
+
+# Topics
+
+
+async def _note_topics(
+    connection: Connection, place: ScanPlace, shown: Iterable[Message], gone: Collection[MessageId], tally: IngestTally
+) -> None:
+    """Learn topics from the messages themselves: which there are, what they are called, and which are gone."""
+    if not place.forum:
+        return
+    newest: dict[TopicId, MessageId] = {}
+    named: dict[TopicId, Topic] = {}
+    for message in sorted(shown, key=lambda one: one.id):
+        if message.topic is not None:
+            newest[message.topic] = message.id
+            if message.topic_event is not None and message.topic_event.title:
+                named[message.topic] = Topic(message.topic, message.topic_event.title)
+    untitled = await scan_memory.note_topics(connection, place.key, newest) if newest else []
+    if named:
+        await scan_memory.name_topics(connection, place.key, named.values())
+    if gone:
+        await scan_memory.lose_topics(connection, place.key, gone)
+    tally.untitled |= set(untitled) - named.keys()

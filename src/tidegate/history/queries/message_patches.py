@@ -1,0 +1,178 @@
+"""Push updates about a part of a message: what changed in it, and how often people reacted to it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import asyncpg
+
+from tidegate.core.ids import ChannelKey, FileId, MessageId
+from tidegate.core.message_content import NO_COUNTS, MessageCounts, MessageKind
+from tidegate.core.rules.storable_text import ORIGINALS
+from tidegate.database.pool import Connection
+from tidegate.database.row_values import from_row
+from tidegate.database.storable_connection import json_text
+from tidegate.history.content_json import counts_json, read_content, read_counts
+from tidegate.history.raw_json import unpack
+from tidegate.platforms.interface import (
+    File,
+    FileForm,
+    FileHandle,
+    FileKind,
+    Message,
+    Patch,
+    Reacted,
+    Reaction,
+    Recounted,
+    Voted,
+)
+
+
+async def stored(connection: Connection, key: ChannelKey, ids: Collection[MessageId]) -> dict[MessageId, Message]:
+    """Messages as they are stored, deleted ones too, locked until the transaction ends; files without a handle."""
+    rows = await connection.fetch(
+        "SELECT * FROM messages WHERE channel = $1 AND id = ANY($2) ORDER BY id FOR UPDATE",
+        key, list(ids),
+    )  # fmt: skip
+    files: dict[MessageId, list[File]] = {row["id"]: [] for row in rows}
+    for row in await connection.fetch(
+        "SELECT * FROM attachments WHERE channel = $1 AND message = ANY($2) ORDER BY message, number", key, list(ids)
+    ):
+        files[row["message"]].append(_file(row))
+    return {MessageId(row["id"]): _message(row, files[row["id"]]) for row in rows}
+
+
+def patched(message: Message, patch: Patch) -> Message | None:
+    """A message with a patch applied; None when the patch is late.
+
+    Without its own time the patch is not an edit: the text stays, and no revision is stored.
+    """
+    if patch.edited_at is None:
+        patch = replace(patch, text=None, edited_at=message.edited_at)
+    elif message.edited_at is not None and patch.edited_at < message.edited_at:
+        return None
+    raw = message.raw if patch.raw is None else _merged(message.raw, patch.raw)
+    kind, content = (message.kind, message.content) if patch.read is None else patch.read(raw)
+    return replace(
+        message,
+        edited_at=patch.edited_at,
+        text=message.text if patch.text is None else patch.text,
+        files=message.files if patch.files is None else patch.files,
+        reactions=message.reactions if patch.reactions is None else patch.reactions,
+        kind=kind,
+        content=content,
+        raw=raw,
+    )
+
+
+async def versions(connection: Connection, key: ChannelKey, patches: Sequence[Patch]) -> list[Message]:
+    """The messages that patches make, in their order; one that is neither stored nor complete makes none."""
+    known = await stored(connection, key, {patch.id for patch in patches}) if patches else {}
+    made: list[Message] = []
+    for patch in patches:
+        before = known.get(patch.id)
+        after = patch.whole if patch.whole is not None or before is None else patched(before, patch)
+        if after is not None:
+            known[patch.id] = after
+            made.append(after)
+    return made
+
+
+async def react(connection: Connection, key: ChannelKey, reacted: Sequence[Reacted]) -> None:
+    """Count reactions that were added and taken back; a message that is not stored yet arrives with its own count."""
+    known = await stored(connection, key, {one.message for one in reacted})
+    counts = {number: {one.emoji: one.count for one in message.reactions} for number, message in known.items()}
+    for one in reacted:
+        if one.message in counts:
+            counts[one.message] = after_reaction(counts[one.message], one)
+    await _save_reactions(connection, key, counts)
+
+
+async def vote(connection: Connection, key: ChannelKey, voted: Sequence[Voted]) -> None:
+    """Count votes that were given and taken back; a poll that is not stored yet arrives with its own count."""
+    known = await stored(connection, key, {one.message for one in voted})
+    counts = {number: message.counts for number, message in known.items()}
+    for one in voted:
+        if one.message in counts:
+            counts[one.message] = after_vote(counts[one.message], one)
+    await _save_counts(connection, key, {number: counts_json(one) for number, one in counts.items()})
+
+
+async def recount(connection: Connection, key: ChannelKey, recounted: Sequence[Recounted]) -> None:
+    """Store the current numbers of messages; what they do not mention stays, and a message that is not stored too."""
+    reactions = {one.message: one.reactions for one in recounted if one.reactions is not None}
+    await _save_reactions(
+        connection, key, {number: {one.emoji: one.count for one in told} for number, told in reactions.items()}
+    )
+    counts: dict[MessageId, dict[str, Any]] = {}
+    for one in recounted:
+        if one.counts != NO_COUNTS:
+            counts[one.message] = counts.get(one.message, {}) | counts_json(one.counts)  # views and forwards come apart
+    await _save_counts(connection, key, counts)
+
+
+async def _save_reactions(connection: Connection, key: ChannelKey, counts: Mapping[MessageId, dict[str, int]]) -> None:
+    await connection.execute(
+        """
+        UPDATE messages m SET reactions = t.reactions::jsonb, counted_at = clock_now()
+        FROM unnest($2::bigint[], $3::text[]) AS t (id, reactions)
+        WHERE m.channel = $1 AND m.id = t.id AND m.reactions <> t.reactions::jsonb
+        """,
+        key, list(counts), [json_text(one) for one in counts.values()],
+    )  # fmt: skip
+
+
+async def _save_counts(connection: Connection, key: ChannelKey, counts: Mapping[MessageId, Mapping[str, Any]]) -> None:
+    await connection.execute(
+        """
+        UPDATE messages m SET counts = coalesce(m.counts, '{}') || t.counts::jsonb, counted_at = clock_now()
+        FROM unnest($2::bigint[], $3::text[]) AS t (id, counts)
+        WHERE m.channel = $1 AND m.id = t.id AND NOT coalesce(m.counts, '{}') @> t.counts::jsonb
+        """,
+        key, list(counts), [json_text(one) for one in counts.values()],
+    )  # fmt: skip
+
+
+def after_reaction(counts: Mapping[str, int], one: Reacted) -> dict[str, int]:
+    """How often each emoji was used after one more reaction; a count never falls below zero."""
+    if one.emoji is None:
+        return {}
+    left = 0 if one.change == 0 else max(0, counts.get(one.emoji, 0) + one.change)
+    others = {emoji: count for emoji, count in counts.items() if emoji != one.emoji}
+    return {**others, one.emoji: left} if left else others
+
+
+def after_vote(counts: MessageCounts, one: Voted) -> MessageCounts:
+    """The numbers of a poll after one more vote; a count never falls below zero."""
+    votes = dict(counts.votes or {})
+    votes[one.answer] = max(0, votes.get(one.answer, 0) + one.change)
+    return replace(counts, votes=votes)
+
+
+def _merged(raw: Mapping[str, Any], more: Mapping[str, Any]) -> dict[str, Any]:
+    """What the platform sent earlier, updated with the new; the originals belong to the earlier text."""
+    both = {**raw, **more}
+    return {name: value for name, value in both.items() if value is not None and name != ORIGINALS}
+
+
+def _message(row: asyncpg.Record, files: Sequence[File]) -> Message:
+    return from_row(
+        Message,
+        row,
+        files=files,
+        reactions=[Reaction(emoji, count) for emoji, count in row["reactions"].items()],
+        kind=MessageKind(row["kind"] or MessageKind.TEXT),
+        content=read_content(row["content"]),
+        counts=read_counts(row["counts"]),
+        raw=unpack(row["raw"]) if row["raw"] is not None else row["extra"] or {},
+        person=None,
+    )
+
+
+def _file(row: asyncpg.Record) -> File:
+    form = FileForm(row["form"] or FileForm.FILE)
+    return File(
+        FileId(row["file"]), row["name"], row["size"], row["mime"], FileKind(row["kind"]), FileHandle(""), form=form
+    )

@@ -1,0 +1,334 @@
+"""Messages of mirrored channels, each stored once; a deleted one stays, with the instant it was noticed.
+
+Earlier texts of an edited message are kept as revisions by the database itself, whatever changes the text.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+import asyncpg
+
+from tidegate.core.ids import ChannelKey, MessageId
+from tidegate.core.message_content import NO_COUNTS, PLAIN, PersonKind
+from tidegate.core.rules.storable_text import ORIGINALS, originals
+from tidegate.database.pool import Connection, rows_deleted
+from tidegate.database.storable_connection import json_text
+from tidegate.history.content_json import content_json, counts_json
+from tidegate.history.raw_json import pack
+from tidegate.platforms.interface import Message
+from tidegate.search.rules.content_words import content_tags, content_texts
+from tidegate.search.rules.text_words import author_tags, vector
+
+_ONE_AT_A_TIME = 0x7467_6D73  # "tgms": a message and its deletion at the same time would both be stored
+
+
+@dataclass(frozen=True, slots=True)
+class StoredPage:
+    """Which messages of a page were new to us, and which of the known ones had changed or came back.
+
+    Neither names one that was deleted before it came, which is stored as deleted.
+    """
+
+    added: frozenset[MessageId] = frozenset()
+    changed: frozenset[MessageId] = frozenset()
+
+    def __or__(self, later: StoredPage) -> StoredPage:
+        return StoredPage(self.added | later.added, self.changed | later.changed)
+
+
+# Only what changed is written: pages overlap, and writing an unchanged row costs as much as a new one. A blank version
+# without an edit is one that the account may not see, and changes nothing. A deletion is undone only by a page that was
+# requested after it ($21), never by a push update.
+#
+# A new edit time alone is no edit: platforms also send one with a reaction. Numbers change without an edit and by their
+# own time; those that are not mentioned stay.
+#
+# The later version wins. One that was changed in secret ($22, $23) has no edit time to show, and is later all the same.
+_NEWER = "(m.counted_at IS NULL OR m.counted_at <= coalesce($21, clock_now()))"
+_COUNTED = "(m.reactions <> excluded.reactions OR NOT coalesce(m.counts, '{}') @> coalesce(excluded.counts, '{}'))"
+_UPSERT = f"""
+    INSERT INTO messages AS m (channel, id, topic, at, author, author_id, automatic, service, text, reply_to, album,
+                               thread, edited_at, reactions, files, words, kind, content, counts, raw, counted_at,
+                               deleted_at)
+    SELECT $1, g.id, g.topic, g.at, g.author, g.author_id, g.automatic, g.service, g.text, g.reply_to, g.album,
+        g.thread, g.edited_at, g.reactions::jsonb, g.files::bigint[], g.words::tsvector, g.kind, g.content::jsonb,
+        g.counts::jsonb, g.raw,
+        CASE WHEN g.counts IS NOT NULL OR g.reactions <> '{{}}' THEN coalesce($21, clock_now()) END, d.deleted_at
+    FROM unnest($2::bigint[], $3::bigint[], $4::timestamptz[], $5::text[], $6::bigint[], $7::boolean[], $8::text[],
+                $9::text[], $10::bigint[], $11::bigint[], $12::bigint[], $13::timestamptz[], $14::text[], $15::text[],
+                $16::text[], $17::text[], $18::text[], $19::text[], $20::bytea[])
+        AS g (id, topic, at, author, author_id, automatic, service, text, reply_to, album, thread, edited_at,
+              reactions, files, words, kind, content, counts, raw)
+    LEFT JOIN early_deletions d
+        ON d.channel = $1 AND d.message = g.id AND ($21::timestamptz IS NULL OR d.deleted_at >= $21)
+    ORDER BY g.id
+    ON CONFLICT (channel, id) DO UPDATE
+    SET topic = excluded.topic, author = excluded.author, author_id = excluded.author_id,
+        automatic = excluded.automatic, service = excluded.service, text = excluded.text,
+        reply_to = excluded.reply_to, album = excluded.album, thread = excluded.thread, files = excluded.files,
+        words = excluded.words, kind = excluded.kind, content = excluded.content, raw = excluded.raw, extra = NULL,
+        edited_at = CASE WHEN (m.text, m.kind, m.content, m.files, m.raw) IS DISTINCT FROM
+                              (excluded.text, excluded.kind, excluded.content, excluded.files, excluded.raw)
+                         THEN excluded.edited_at ELSE m.edited_at END,
+        reactions = CASE WHEN {_NEWER} THEN excluded.reactions ELSE m.reactions END,
+        counts = CASE WHEN {_NEWER} THEN coalesce(m.counts || excluded.counts, excluded.counts, m.counts)
+                      ELSE m.counts END,
+        counted_at = CASE WHEN {_NEWER} AND {_COUNTED} THEN coalesce($21, clock_now()) ELSE m.counted_at END,
+        deleted_at = NULL
+    WHERE (m.deleted_at IS NULL OR m.deleted_at < $21)
+      AND (m.deleted_at IS NOT NULL
+           OR (m.topic, m.author, m.author_id, m.text, m.thread, m.kind, m.content, m.files, m.raw)
+              IS DISTINCT FROM (excluded.topic, excluded.author, excluded.author_id, excluded.text, excluded.thread,
+                                excluded.kind, excluded.content, excluded.files, excluded.raw)
+           OR {_NEWER} AND {_COUNTED})
+      AND (m.edited_at IS NULL OR m.edited_at <= coalesce(
+               excluded.edited_at,
+               (SELECT h.at FROM unnest($22::bigint[], $23::timestamptz[]) AS h (id, at) WHERE h.id = excluded.id)))
+      AND NOT (excluded.text = '' AND excluded.files = '{{}}' AND (m.text <> '' OR m.files <> '{{}}')
+               AND m.edited_at IS NOT DISTINCT FROM excluded.edited_at)
+    RETURNING id, xmax = 0 AS added, deleted_at IS NOT NULL AS deleted
+"""
+
+
+async def store(
+    connection: Connection, key: ChannelKey, messages: Sequence[Message], *, asked_at: datetime | None = None
+) -> StoredPage:
+    """Store messages; the newest version of one wins, whichever page brings it, and the earlier text stays on record.
+
+    *asked_at* is the database's time before the page was requested, or None for a push update.
+    """
+    await hold(connection, key)
+    messages = await _with_known_mentions(connection, key, await _with_known_authors(connection, key, messages))
+    stored = StoredPage()
+    for versions in _rounds(messages):
+        stored |= await _store(connection, key, versions, asked_at)
+    return stored
+
+
+def _rounds(messages: Iterable[Message]) -> list[list[Message]]:
+    """Put versions of one message into separate batches, in order, so that each earlier one is kept as a revision."""
+    rounds: list[list[Message]] = []
+    seen: Counter[MessageId] = Counter()
+    for message in messages:
+        if seen[message.id] == len(rounds):
+            rounds.append([])
+        rounds[seen[message.id]].append(message)
+        seen[message.id] += 1
+    return rounds
+
+
+async def _store(
+    connection: Connection, key: ChannelKey, rows: Sequence[Message], asked_at: datetime | None
+) -> StoredPage:
+    columns = zip(*(_values(row) for row in rows), strict=True)
+    hidden = {row.id: row.hidden_edit_at for row in rows if row.hidden_edit_at is not None}
+    written = await connection.fetch(_UPSERT, key, *columns, asked_at, list(hidden), list(hidden.values()))
+    await _attach(connection, key, {row.id: row for row in rows}, written)
+    added = frozenset(MessageId(row["id"]) for row in written if row["added"] and not row["deleted"])
+    return StoredPage(added, frozenset(MessageId(row["id"]) for row in written if not row["added"]))
+
+
+def _values(message: Message) -> tuple[object, ...]:
+    """What ``_UPSERT`` stores of one message, in the order of its parameters from $2 on."""
+    files = f"{{{','.join(str(file.id) for file in message.files)}}}"
+    content = None if message.content == PLAIN else content_json(message.content)
+    return (
+        message.id, message.topic, message.at, message.author, message.author_id, message.automatic, message.service,
+        message.text, message.reply_to, message.album, message.thread, message.edited_at,
+        json_text({one.emoji: one.count for one in message.reactions}), files, _words(message, content),
+        message.kind.value, None if content is None else json_text(content), _counts(message), pack(_raw(message)),
+    )  # fmt: skip
+
+
+async def _attach(
+    connection: Connection, key: ChannelKey, rows: Mapping[MessageId, Message], written: Sequence[asyncpg.Record]
+) -> None:
+    """The files of what was written, in place of those it had."""
+    known = [row["id"] for row in written if not row["added"]]
+    if known:
+        await connection.execute("DELETE FROM attachments WHERE channel = $1 AND message = ANY($2)", key, known)
+    files = [
+        (row["id"], number, file)
+        for row in written
+        for number, file in enumerate(rows[MessageId(row["id"])].files, start=1)
+    ]
+    if files:
+        await connection.execute(
+            """
+            INSERT INTO attachments (channel, message, number, file, name, size, mime, kind, form)
+            SELECT $1, * FROM unnest($2::bigint[], $3::integer[], $4::bigint[], $5::text[], $6::bigint[], $7::text[],
+                                     $8::text[], $9::text[])
+            """,
+            key, [message for message, _, _ in files], [number for _, number, _ in files],
+            [file.id for _, _, file in files], [file.name for _, _, file in files],
+            [file.size for _, _, file in files], [file.mime for _, _, file in files],
+            [file.kind.value for _, _, file in files], [file.form.value for _, _, file in files],
+        )  # fmt: skip
+
+
+async def bury(connection: Connection, key: ChannelKey, gone: Collection[MessageId]) -> list[MessageId]:
+    """Mark messages as deleted on the platform; returns those that were stored and not marked before.
+
+    A deletion of a message that is not stored yet is recorded: if the message arrives later, it counts as deleted.
+    """
+    if not gone:
+        return []
+    await hold(connection, key)
+    rows = await connection.fetch(
+        """
+        UPDATE messages SET deleted_at = clock_now()
+        WHERE channel = $1 AND id = ANY($2) AND deleted_at IS NULL
+        RETURNING id
+        """,
+        key, list(gone),
+    )  # fmt: skip
+    if len(rows) < len(gone):
+        await connection.execute(
+            """
+            INSERT INTO early_deletions (channel, message)
+            SELECT $1, n FROM unnest($2::bigint[]) AS n
+            WHERE NOT EXISTS (SELECT FROM messages m WHERE m.channel = $1 AND m.id = n)
+            ON CONFLICT DO NOTHING
+            """,
+            key, list(gone),
+        )  # fmt: skip
+    return [MessageId(row["id"]) for row in rows]
+
+
+async def prune_early_deletions(connection: Connection, before: datetime, *, limit: int) -> int:
+    """Forget up to *limit* deletions of messages that never came; no page of so long ago is still on its way."""
+    done: str = await connection.execute(
+        """
+        DELETE FROM early_deletions WHERE (channel, message) IN (
+            SELECT channel, message FROM early_deletions WHERE deleted_at < $1 ORDER BY deleted_at LIMIT $2
+        )
+        """,
+        before, limit,
+    )  # fmt: skip
+    return rows_deleted(done)
+
+
+async def between(connection: Connection, key: ChannelKey, low: int, high: int) -> list[MessageId]:
+    """The messages of a channel that are stored in a stretch, both ends included, and not marked as deleted."""
+    rows = await connection.fetch(
+        "SELECT id FROM messages WHERE channel = $1 AND id BETWEEN $2 AND $3 AND deleted_at IS NULL", key, low, high
+    )
+    return [MessageId(row["id"]) for row in rows]
+
+
+async def above(connection: Connection, key: ChannelKey, number: int) -> list[MessageId]:
+    """The messages of a channel that are stored above a number and not marked as deleted."""
+    rows = await connection.fetch(
+        "SELECT id FROM messages WHERE channel = $1 AND id > $2 AND deleted_at IS NULL", key, number
+    )
+    return [MessageId(row["id"]) for row in rows]
+
+
+async def _with_known_authors(
+    connection: Connection, key: ChannelKey, messages: Sequence[Message]
+) -> Sequence[Message]:
+    """The same messages; one that does not say who wrote it keeps the author it is stored with.
+
+    Of a deleted account the platform no longer knows the name.
+    """
+    unnamed = [one.id for one in messages if one.author_id is None or not one.author or _is_by_deleted(one)]
+    if not unnamed:
+        return messages
+    rows = await connection.fetch(
+        "SELECT id, author, author_id FROM messages WHERE channel = $1 AND id = ANY($2) "
+        "AND (author <> '' OR author_id IS NOT NULL)",
+        key, unnamed,
+    )  # fmt: skip
+    known = {row["id"]: row for row in rows}
+
+    def named(message: Message) -> Message:
+        row = known.get(message.id)
+        if row is None or message.author_id not in (None, row["author_id"]):
+            return message
+        said = "" if _is_by_deleted(message) else message.author
+        return replace(message, author=said or row["author"] or message.author, author_id=row["author_id"])
+
+    return [named(message) for message in messages]
+
+
+async def _with_known_mentions(
+    connection: Connection, key: ChannelKey, messages: Sequence[Message]
+) -> Sequence[Message]:
+    """The same messages; those that a stored one mentions keep the names they had when it was written."""
+    naming = [message.id for message in messages if message.content.mentions]
+    if not naming:
+        return messages
+    rows = await connection.fetch(
+        "SELECT id, content -> 'mentions' AS names FROM messages "
+        "WHERE channel = $1 AND id = ANY($2) AND content ? 'mentions'",
+        key, naming,
+    )  # fmt: skip
+    known = {row["id"]: row["names"] for row in rows}
+
+    def named(message: Message) -> Message:
+        now = message.content.mentions
+        if not now or message.id not in known:
+            return message
+        then = {mention: known[message.id].get(mention, name) for mention, name in now.items()}
+        return replace(message, content=replace(message.content, mentions=then))
+
+    return [named(message) for message in messages]
+
+
+def _is_by_deleted(message: Message) -> bool:
+    return message.person is not None and message.person.kind is PersonKind.DELETED
+
+
+async def count(connection: Connection, key: ChannelKey) -> int:
+    """How many messages of a channel are stored and not deleted."""
+    number: int = await connection.fetchval(
+        "SELECT count(*) FROM messages WHERE channel = $1 AND deleted_at IS NULL", key
+    )
+    return number
+
+
+async def count_with(connection: Connection, key: ChannelKey, shown: Collection[MessageId]) -> int:
+    """How many messages of a channel are stored, without the one that a thread began with, once *shown* are too."""
+    number: int = await connection.fetchval(
+        """
+        SELECT count(*) FROM (
+            SELECT id FROM messages WHERE channel = $1 AND deleted_at IS NULL
+            UNION SELECT unnest($2::bigint[])
+            EXCEPT SELECT number FROM channels WHERE id = $1
+        ) AS known
+        """,
+        key, list(shown),
+    )  # fmt: skip
+    return number
+
+
+async def hold(connection: Connection, key: ChannelKey) -> None:
+    """One writer of a channel's messages at a time, until its transaction ends."""
+    await connection.execute("SELECT pg_advisory_xact_lock($1, $2)", _ONE_AT_A_TIME, key)
+
+
+# Values that are stored in place of those received
+
+
+def _words(message: Message, content: Mapping[str, Any] | None) -> str:
+    tags = author_tags(message.author, message.author_id)
+    if message.files or content or "://" in message.text:
+        tags += content_tags(message.text, [file.form.value for file in message.files], content)
+    return vector([message.text, *(file.name for file in message.files), *content_texts(content)], tags)
+
+
+def _counts(message: Message) -> str | None:
+    return None if message.counts == NO_COUNTS else json_text(counts_json(message.counts))
+
+
+def _raw(message: Message) -> Mapping[str, Any]:
+    """What the platform sent, with the originals of texts that PostgreSQL cannot hold."""
+    texts = {"author": message.author, "text": message.text}
+    texts |= {f"file {number}": file.name for number, file in enumerate(message.files, start=1)}
+    kept = originals(texts)
+    return {**message.raw, ORIGINALS: kept} if kept else message.raw

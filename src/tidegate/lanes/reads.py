@@ -1,0 +1,107 @@
+"""Reads: concurrent within limits, and repeated by the lane while that can help.
+
+Invariant: error-class-says-what-to-do.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime, timedelta
+from typing import TypeVar
+
+from tidegate.core import errors
+from tidegate.core.ids import ChannelId, CycleNumber
+from tidegate.core.platform_call import CallKind, CallOutcome
+from tidegate.lanes.call_gate import CallGate
+from tidegate.lanes.call_outcomes import outcome_of
+from tidegate.lanes.concurrency_limits import ReadLimits
+from tidegate.lanes.rules.send_pace import Pace, PaceBucket, PaceWait, charge
+
+T = TypeVar("T")
+
+_EPOCH = datetime.fromtimestamp(0, UTC)
+_PAUSES = tuple(timedelta(seconds=seconds) for seconds in (0.5, 1, 2, 4))
+"""How long to wait after the first, second … temporary failure in a row; after the last one, the error is raised."""
+
+_FINAL = (errors.Refused, errors.ChannelGone, errors.NotOurs)
+_CURABLE = (errors.PlatformError, OSError)
+
+
+class ReadPace:
+    """A pace that only this process keeps, on the monotonic clock."""
+
+    def __init__(self, pace: Pace | None) -> None:
+        self.pace = pace
+        self._bucket = PaceBucket(_EPOCH)
+
+    def take(self, ticks: float) -> timedelta | None:
+        """Take one token, or return how long to wait for one and take none. Without a pace there is always one."""
+        if self.pace is None:
+            return None
+        now = _EPOCH + timedelta(seconds=ticks)
+        answer = charge(self._bucket, self.pace, now)
+        if isinstance(answer, PaceWait):
+            return answer.until - now
+        self._bucket = answer.bucket
+        return None
+
+
+class PacedReads:
+    """Reads of one lane that share a rate and a number of calls in flight."""
+
+    def __init__(self, gate: CallGate, limits: ReadLimits) -> None:
+        self._gate = gate
+        self._slots = asyncio.Semaphore(limits.at_once)
+        self._pace = ReadPace(limits.pace)
+
+    async def read(
+        self, verb: str, channel: ChannelId | None, cycle: CycleNumber | None, call: Callable[[], Awaitable[T]]
+    ) -> T:
+        """Make the call when permitted; repeat it after rate limits, and after a few failures in a row."""
+        method = self._gate.method(verb)
+        failures = 0
+        while True:
+            try:
+                async with self._slots:
+                    return await self._attempt(method, channel, cycle, call)
+            except _Paused:
+                await self._gate.until_clear(method, channel)
+            except errors.AskedToWait as asked:
+                await self._gate.heed_wait(asked, method, channel)
+            except (errors.SignedOut, errors.Banned) as stop:
+                await self._gate.heed_stop(stop)
+                raise
+            except _FINAL:
+                raise
+            except _CURABLE:
+                if failures == len(_PAUSES):
+                    raise
+                await self._gate.sleep(_PAUSES[failures])
+                failures += 1
+
+    async def _attempt(
+        self, method: str, channel: ChannelId | None, cycle: CycleNumber | None, call: Callable[[], Awaitable[T]]
+    ) -> T:
+        gate = self._gate
+        while gate.is_clear(method, channel) and (pause := self._pace.take(gate.clock.ticks())):
+            await gate.sleep(pause)
+        if not gate.is_clear(method, channel):
+            raise _Paused  # others use the slot meanwhile
+        gate.require_open()
+        started = gate.clock.ticks()
+        outcome = CallOutcome.OK
+        try:
+            with gate.call():
+                return await call()
+        except BaseException as problem:
+            outcome = outcome_of(problem, otherwise=CallOutcome.FAILED)
+            raise
+        finally:
+            took = timedelta(seconds=gate.clock.ticks() - started)
+            gate.call_log.note(gate.account.id, CallKind.WORK, method, outcome, took=took, cycle=cycle)
+            gate.count(method, outcome)
+
+
+class _Paused(Exception):
+    """The call's scope is paused; try again when the pause ends."""

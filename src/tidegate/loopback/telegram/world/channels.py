@@ -1,0 +1,159 @@
+"""A channel as the platform holds it: its messages, topics, and the numbered log of everything that happened to it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+from telethon.tl import types
+
+from tidegate.loopback.telegram.world.file_content import File
+
+GENERAL = 1
+"""The topic every forum begins with; it has no message that made it."""
+
+
+class ActionKind(StrEnum):
+    """The kinds of service messages."""
+
+    CHANNEL_CREATED = "channel_created"
+    TOPIC_CREATED = "topic_created"
+    TOPIC_EDITED = "topic_edited"
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """The content of a service message: a channel or topic was made, a topic renamed or closed."""
+
+    kind: ActionKind
+    title: str = ""
+    closed: bool | None = None
+
+
+@dataclass(slots=True)
+class Message:
+    """One message. *topic* is 0 outside of forums; *sender* is 0 for a user without an account here.
+
+    *fields* are all further fields, by the names and with the objects of the platform's schema.
+    """
+
+    id: int
+    date: datetime
+    text: str = ""
+    topic: int = 0
+    reply_to: int = 0
+    sender: int = 0
+    file: File | None = None
+    action: Action | None = None
+    edited_at: datetime | None = None
+    album: int = 0
+    fields: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def is_service(self) -> bool:
+        return self.action is not None or "action" in self.fields
+
+    @property
+    def was_edited(self) -> bool:
+        """Whether a person edited it; a reaction dates it too, and hides that."""
+        return self.edited_at is not None and not self.fields.get("edit_hide")
+
+    def mark(self, name: str, *, on: bool) -> None:
+        """Set one of the flags among its fields, or clear it."""
+        self.fields.pop(name, None)
+        if on:
+            self.fields[name] = True
+
+
+@dataclass(slots=True)
+class Topic:
+    """One topic of a forum. *top* is its newest message, kept after the topic was deleted to give its row a place."""
+
+    id: int
+    title: str
+    date: datetime
+    pinned: bool = False
+    closed: bool = False
+    deleted: bool = False
+    top: int = 0
+
+
+class EventKind(StrEnum):
+    """What happened to messages of a channel. The log has those of the first group; clients hear the others once."""
+
+    NEW = "new"
+    EDITED = "edited"
+    DELETED = "deleted"
+    PINNED = "pinned"
+    UNPINNED = "unpinned"
+    WEB_PAGE = "web_page"
+
+    REACTIONS = "reactions"
+    POLL = "poll"
+    VIEWS = "views"
+    FORWARDS = "forwards"
+    CHANNEL = "channel"
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One entry of a channel's log; *pts* is the channel's count after it, *count* how far it moved the count."""
+
+    pts: int
+    count: int
+    kind: EventKind
+    messages: tuple[int, ...]
+
+
+@dataclass(slots=True)
+class Channel:
+    """A channel, group or forum with all its data. *writers* empty means every member may write."""
+
+    id: int
+    title: str
+    date: datetime
+    forum: bool = False
+    broadcast: bool = False
+    protected: bool = False
+    pushes: bool = True
+    archived: bool = False
+    by_create_date: bool = False
+    about: str = ""
+    username: str = ""
+    members: set[int] = field(default_factory=set)
+    writers: set[int] = field(default_factory=set)
+    messages: dict[int, Message] = field(default_factory=dict)  # ascending by id
+    topics: dict[int, Topic] = field(default_factory=dict)
+    events: list[Event] = field(default_factory=list)
+    pts: int = 1
+    oldest_pts: int = 1
+    newest_id: int = 0  # ids are never given twice, so this does not go down
+
+    @property
+    def top(self) -> int:
+        """The newest message that is still there; it goes down when the newest is deleted."""
+        return next(reversed(self.messages), 0)
+
+    def note(self, kind: EventKind, messages: tuple[int, ...]) -> Event:
+        count = len(messages)
+        self.pts += count
+        self.events.append(Event(self.pts, count, kind, messages))
+        return self.events[-1]
+
+    def tops(self) -> dict[int, int]:
+        """The newest message of each topic; a topic without messages is not in it."""
+        found: dict[int, int] = {}
+        for message in self.messages.values():
+            found[topic_of(message)] = message.id
+        return found
+
+
+def topic_of(message: Message) -> int:
+    """The topic a message is shown in when its channel is a forum."""
+    if message.action and message.action.kind is ActionKind.TOPIC_CREATED:
+        return message.id
+    if isinstance(message.fields.get("action"), types.MessageActionTopicCreate):
+        return message.id
+    return message.topic or GENERAL

@@ -1,1 +1,0 @@
-"""The mirror: what platforms show, read with as few calls as lose nothing, and kept."""

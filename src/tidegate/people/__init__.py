@@ -1,0 +1,1 @@
+"""Authors of messages: who they are, and the names they had."""

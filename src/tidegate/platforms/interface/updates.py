@@ -1,0 +1,132 @@
+"""Changes in channels: answers to a request for them, and push updates."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+from tidegate.core.ids import ChannelId, MessageId
+from tidegate.core.message_content import NO_COUNTS, MessageContent, MessageCounts, MessageKind
+from tidegate.platforms.interface.values import File, Head, Message, Reaction
+
+
+@dataclass(frozen=True, slots=True)
+class Patch:
+    """A part of a message that changed; None for a field that is not mentioned, so that the stored value stays.
+
+    Without *edited_at* it is not an edit: the platform only filled in a preview. Such a patch has no text and makes no
+    revision. One with an older *edited_at* than the stored one is late and changes nothing. *raw* is merged into the
+    stored one, key by key: null removes a key. *read* tells kind and content by the merged result. *whole* is the
+    current message where the platform sent all of it, for a channel in which it was never stored.
+    """
+
+    id: MessageId
+    edited_at: datetime | None = None
+    text: str | None = None
+    files: Sequence[File] | None = None
+    reactions: Sequence[Reaction] | None = None
+    raw: Mapping[str, Any] | None = None
+    read: Callable[[Mapping[str, Any]], tuple[MessageKind, MessageContent]] | None = None
+    whole: Message | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Reacted:
+    """A reaction was added (*change* 1), taken back (-1) or cleared (0); without an *emoji* all were cleared."""
+
+    message: MessageId
+    emoji: str | None
+    change: int
+
+
+@dataclass(frozen=True, slots=True)
+class Voted:
+    """A vote for an answer of a poll, by its key, was given (*change* 1) or taken back (-1)."""
+
+    message: MessageId
+    answer: str
+    change: int
+
+
+@dataclass(frozen=True, slots=True)
+class Recounted:
+    """The current numbers of a message, which move no change counter; None for what is not mentioned."""
+
+    message: MessageId
+    reactions: Sequence[Reaction] | None = None
+    counts: MessageCounts = NO_COUNTS
+
+
+@dataclass(frozen=True, slots=True)
+class ChannelUpdates:
+    """The changes in a channel, up to the value *upto* of its change counter.
+
+    *steps* is the distance from the previous value, where the platform reports it. The sequence is unbroken only when
+    ``upto - steps`` is the value known so far. A difference can have fewer steps than its counter advanced. Then a
+    message was posted and deleted in between, which is not reported, or an update was lost. Apply in this order:
+    posted, edited, patched, reacted, voted, recounted, deleted.
+    """
+
+    upto: int | None
+    steps: int | None = None
+    posted: Sequence[Message] = ()
+    edited: Sequence[Message] = ()
+    deleted: Sequence[MessageId] = ()
+    patched: Sequence[Patch] = ()
+    reacted: Sequence[Reacted] = ()
+    voted: Sequence[Voted] = ()
+    recounted: Sequence[Recounted] = ()
+
+    @property
+    def brings_nothing(self) -> bool:
+        """Whether only the change counter moved."""
+        messages = self.posted or self.edited or self.deleted or self.patched
+        return not (messages or self.reacted or self.voted or self.recounted)
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """All that changed since a counter value, or the next part of it: there is more unless *final*."""
+
+    updates: ChannelUpdates
+    final: bool
+
+
+@dataclass(frozen=True, slots=True)
+class TooLong:
+    """The platform no longer lists each change, so the channel has to be read. *head* is the current one."""
+
+    head: Head
+
+
+class UpdateStream(StrEnum):
+    """The state of a stream of updates that covers all channels, where a platform has one.
+
+    PAUSED: the connection is lost, and it is not known yet whether updates are. RESUMED: all missed updates arrived, in
+    order, before this hint. BROKEN: they did not, so live coverage ends for every channel. BEGAN: every message above
+    the heads in the hint will arrive. The gap lies between the last stored message and that head.
+    """
+
+    PAUSED = "paused"
+    RESUMED = "resumed"
+    BROKEN = "broken"
+    BEGAN = "began"
+
+
+@dataclass(frozen=True, slots=True)
+class UpdateHint:
+    """The platform reports that something changed. Hints can be lost, so only the gate's answer is proof.
+
+    Without a *channel* anything may have changed, because hints may have been missed. The exceptions are hints about
+    the *stream*, and hints with *heads*: the current heads of channels that are new, changed or sent again. *gone*
+    means that the channel was deleted, or that the account can no longer see it.
+    """
+
+    channel: ChannelId | None
+    updates: ChannelUpdates | None = None
+    heads: Mapping[ChannelId, Head] | None = None
+    gone: bool = False
+    stream: UpdateStream | None = None

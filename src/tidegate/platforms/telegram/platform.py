@@ -1,0 +1,25 @@
+"""The facts about Telegram; importing this loads no library."""
+
+from __future__ import annotations
+
+from tidegate.core.platform import MessageAddress, MessageLimits, Platform
+
+
+def _message_link(at: MessageAddress) -> str:
+    """Works for members of the channel; links to a topic's messages include the topic."""
+    way = f"{at.topic}/{at.message}" if at.topic is not None and at.topic > 1 else str(at.message)
+    return f"https://t.me/c/{at.channel}/{way}"
+
+
+TELEGRAM = Platform(
+    "telegram",
+    brand="Telegram",
+    sign_in_needs="phone number, code, and password if there is one",
+    can_be_mirrored=True,
+    reads_per_second=1.0,
+    reads_at_once=2,
+    has_archives=True,
+    limits=MessageLimits(text=4_096, caption=1_024),
+    sessions_shown_at="under Settings > Devices",
+    message_link=_message_link,
+)

@@ -1,0 +1,114 @@
+"""Stores a reminder as it was written, with the groups and files it names at that moment."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from tidegate.accounts.queries import accounts
+from tidegate.core.errors import BadInput, NotThere
+from tidegate.core.ids import ChannelKey
+from tidegate.database.pool import Connection, now_of
+from tidegate.reminders.queries import media_files, reminders, target_lists, targets
+from tidegate.reminders.queries.reminders import KeptReminder, SavedReminder
+from tidegate.reminders.reminder import Reminder
+from tidegate.reminders.reminder_files import ReadFile, media_names
+from tidegate.reminders.rules.schedule import next_firing
+from tidegate.reminders.runs.worker_notice import wake_owner
+
+_NONE: Mapping[str, bytes] = {}
+
+
+async def add(
+    connection: Connection,
+    reminder: Reminder,
+    files: Mapping[str, ReadFile],
+    *,
+    sent_ahead: Mapping[str, bytes] = _NONE,
+) -> KeptReminder:
+    """Store a new reminder, inside a transaction; ``BadInput`` for a group, list or account that does not exist.
+
+    Its files are read now, or were *sent ahead*: stored before, and named by the hash of their content.
+    """
+    await _require_kept(connection, sent_ahead)
+    kept = await reminders.add(connection, await _saved(connection, reminder, files, kept=sent_ahead))
+    await wake_owner(connection, kept.account)
+    return kept
+
+
+async def change(
+    connection: Connection,
+    kept: KeptReminder,
+    reminder: Reminder,
+    files: Mapping[str, ReadFile],
+    *,
+    sent_ahead: Mapping[str, bytes] = _NONE,
+) -> KeptReminder:
+    """Store a reminder as it is written now; files that are not new stay as they were."""
+    await _require_kept(connection, sent_ahead)
+    saved = await _saved(connection, reminder, files, kept={**kept.files, **sent_ahead})
+    changed = await reminders.change(connection, kept.id, saved)
+    await wake_owner(connection, changed.account)
+    return changed
+
+
+async def _saved(
+    connection: Connection, reminder: Reminder, files: Mapping[str, ReadFile], *, kept: Mapping[str, bytes]
+) -> SavedReminder:
+    chosen = reminder.targets.list_name
+    try:
+        account = (await accounts.find(connection, reminder.account)).account.id
+        saved_list = None if chosen is None else (await target_lists.find(connection, chosen)).id
+    except NotThere as problem:
+        raise BadInput(str(problem)) from None
+    now, due_at = await now_of(connection), None
+    groups = await targets.named(connection, account, reminder.targets.named)
+    if reminder.schedule is not None:
+        due_at = next_firing(reminder.schedule, reminder.window.zone, now)
+        if due_at is None:
+            raise BadInput(
+                "The schedule has no firing left: its date lies in the past. Give a later one, or leave it out."
+            )
+    return SavedReminder(
+        reminder=reminder,
+        account=account,
+        due_at=due_at,
+        channels=_each_once(groups),
+        list=saved_list,
+        files=await _kept_files(connection, reminder, files, kept),
+    )
+
+
+async def _require_kept(connection: Connection, sent_ahead: Mapping[str, bytes]) -> None:
+    known = await media_files.known(connection, sent_ahead.values())
+    for name, sha256 in sent_ahead.items():
+        if sha256 not in known:
+            raise BadInput(f'The file "{name}" is no longer here. Choose it again, or send it again.')
+
+
+def _each_once(groups: Mapping[str, targets.TargetGroup]) -> dict[str, ChannelKey | None]:
+    """Our keys of the groups; ``BadInput`` when two names mean the same group, which would get everything twice."""
+    seen: dict[ChannelKey | None, str] = {}
+    for name, group in groups.items():
+        if group.channel in seen:
+            raise BadInput(f'"{seen[group.channel]}" and "{name}" are the same group; name it once.')
+        seen[group.channel] = name
+    return {name: group.channel for name, group in groups.items()}
+
+
+async def _kept_files(
+    connection: Connection, reminder: Reminder, files: Mapping[str, ReadFile], kept: Mapping[str, bytes]
+) -> dict[str, bytes]:
+    """The content of each file the reminder names, stored now or before."""
+    found = {}
+    for name in media_names(reminder):
+        if name in files:
+            file = files[name]
+            found[name] = (await media_files.keep(connection, file.sha256, file.content, file.mime)).sha256
+        elif name in kept:
+            found[name] = kept[name]
+        else:
+            raise BadInput(
+                f'The file "{name}" is not kept with this reminder; send it ahead, and name it by its hash, or read it '
+                "from the disk with: tidegate reminder edit --read-again"
+            )
+    return found

@@ -1,0 +1,101 @@
+"""By which texts and marks a message is found, beside its own text: embeds, polls, previews, forwards, files.
+
+They are read from the JSON in which a message's content is stored, so that what is stored is what is found.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
+
+_HAS = ("image", "video", "voice", "audio", "sticker", "file", "link", "poll", "embed")
+HAS_TAGS = {one: f"has:{one}" for one in _HAS}
+"""What ``has:`` knows, and the tags by which it is found. A colon separates words, so a tag never equals a word."""
+
+_OF_FORM = {
+    "image": "image", "video": "video", "round video": "video", "animation": "video", "voice": "voice",
+    "audio": "audio", "sticker": "sticker",
+}  # fmt: skip
+_LINK = re.compile(r"https?://", re.IGNORECASE)
+
+_TEXTS = ("title", "description", "author", "footer", "provider", "site", "name", "signature", "text", "question",
+          "explanation", "quote")  # fmt: skip
+"""The fields of embeds, polls, previews, forwards and replies that people read."""
+
+
+def content_texts(content: Mapping[str, Any] | None) -> list[str]:
+    """All texts of a message's content, in their order."""
+    return [] if not content else [text for text in _texts(content) if text]
+
+
+def _texts(content: Mapping[str, Any]) -> Iterator[str]:
+    for name, read in _READ.items():
+        if value := content.get(name):
+            yield from read(value)
+
+
+def _poll(poll: Mapping[str, Any]) -> Iterator[str]:
+    yield from _fields(poll)
+    yield from (answer["text"] for answer in poll.get("answers", ()))
+
+
+def _forward(forward: Mapping[str, Any]) -> Iterator[str]:
+    yield from _fields(forward)
+    yield from forward.get("files", ())
+    yield from _embeds(forward.get("embeds", ()))
+
+
+def _embeds(embeds: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    return (text for embed in embeds for text in _embed(embed))
+
+
+def _embed(embed: Mapping[str, Any]) -> Iterator[str]:
+    yield from _fields(embed)
+    for name, value in embed.get("fields", ()):
+        yield from (name, value)
+
+
+def _fields(value: Mapping[str, Any]) -> Iterator[str]:
+    return (value[name] for name in _TEXTS if isinstance(value.get(name), str))
+
+
+def _inside(value: Any) -> Iterator[str]:
+    """Texts at any depth of the details; they are the platform's JSON, whose nesting is bounded by its parser."""
+    pending = [value]
+    while pending:
+        one = pending.pop(0)
+        if isinstance(one, str):
+            yield one
+        elif isinstance(one, Mapping):
+            pending[:0] = list(one.values())
+        elif isinstance(one, list | tuple):
+            pending[:0] = list(one)
+
+
+_READ: Mapping[str, Callable[[Any], Iterable[str]]] = {
+    "service": lambda text: (text,),
+    "embeds": _embeds,
+    "poll": _poll,
+    "preview": _fields,
+    "reply": _fields,
+    "forward": _forward,
+    "texts": iter,
+    "via": lambda text: (text,),
+    "mentions": lambda names: names.values(),
+    "details": _inside,
+}
+"""Where the texts of a content are, in the order in which they are read."""
+
+
+def content_tags(text: str, forms: Iterable[str], content: Mapping[str, Any] | None) -> list[str]:
+    """The tags by which ``has:`` finds a message; *forms* are those of its files."""
+    content = content or {}
+    forms = list(forms)
+    has = {_OF_FORM[form] for form in forms if form in _OF_FORM}
+    has |= {"file"} if forms else set()
+    has |= {"poll"} if content.get("poll") else set()
+    has |= {"embed"} if content.get("embeds") else set()
+    links = any(span["kind"] == "link" for span in content.get("formatting", ()))
+    has |= {"link"} if links or content.get("preview") or _LINK.search(text) else set()
+    return [HAS_TAGS[one] for one in sorted(has)]

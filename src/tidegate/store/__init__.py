@@ -1,1 +1,0 @@
-"""PostgreSQL: one module a subject, plain SQL."""

@@ -1,0 +1,221 @@
+"""A channel's messages as a chat: albums as one, days, topics and authors once, texts as markup.
+
+Flags of a message compare it with the one before it on the same page. The page's script sets them anew when it puts
+pages together, and for days of the reader's own zone.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, timedelta
+from itertools import pairwise
+
+from markupsafe import Markup
+
+from tidegate.core.ids import ChannelKey, MessageId
+from tidegate.core.message_content import MessageContent, MessageKind, Reply, TextSpan
+from tidegate.core.platform import Platform
+from tidegate.core.rules.markdown_text import formatted as read_markdown
+from tidegate.history.queries.timeline import AttachedFile, TimelineMessage
+from tidegate.history.rules.content_summary import file_form, file_words
+from tidegate.web.rules.formatted_text import bare_links, cut_spans, formatted
+from tidegate.web.rules.message_details import DetailLine, detail_lines, service_words
+
+TOGETHER = timedelta(minutes=10)
+"""Messages of one author within this time are shown as one group."""
+
+LINES = 40
+"""Lines of a text that are shown at once; the rest of it unfolds."""
+
+WHOLE = 20_000
+"""Characters of a text on a page of many; a longer one can be read whole on a page of its own."""
+
+_LINE = 100
+_QUOTED = 200
+
+
+@dataclass(frozen=True, slots=True)
+class ShownText:
+    """A text as markup: its beginning, the *rest* that unfolds, and whether it is *cut* for a page of its own."""
+
+    head: Markup
+    rest: Markup
+    cut: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ShownFile:
+    """A file: its *form*, such as photo, and its length and name in words."""
+
+    file: AttachedFile
+    form: str
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
+class ShownReply:
+    """What a message answers: whose words they were, the words, and which *message* they lead to.
+
+    That is one of another *channel* where one is given, and none where it is not stored.
+    """
+
+    author: str
+    text: str
+    note: str = ""
+    message: MessageId | None = None
+    channel: ChannelKey | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ChatMessage:
+    """A message, or an album as one, as the chat shows it. *version* changes with everything that is shown of it."""
+
+    one: TimelineMessage
+    parts: Sequence[TimelineMessage]
+    text: ShownText
+    reply: ShownReply | None
+    files: Sequence[ShownFile]
+    details: Sequence[DetailLine]
+    announced: str
+    version: str
+    new_day: bool = True
+    same_author: bool = False
+    same_topic: bool = False
+
+    @property
+    def content(self) -> MessageContent:
+        return self.one.stored.content
+
+    @property
+    def author_key(self) -> str:
+        """Equal for messages of one author; what the platform announces itself stands alone."""
+        one = self.one
+        return f"announced {one.id}" if self.announced else f"{one.author_id} {one.author}"
+
+
+@dataclass(frozen=True, slots=True)
+class ChatReader:
+    """How messages of a platform are shown; *people_at* is where its people have their pages."""
+
+    platform: Platform
+    people_at: str
+    whole: bool = False
+
+    def chat(self, messages: Iterable[TimelineMessage]) -> list[ChatMessage]:
+        """Messages as a chat, in their order."""
+        shown = [self._message(parts) for parts in _albums(messages)]
+        return [_beside(before, one) for before, one in pairwise([None, *shown]) if one is not None]
+
+    def text(
+        self, text: str, formatting: Sequence[TextSpan] = (), mentions: Mapping[str, str] | None = None
+    ) -> ShownText:
+        """A text with its formatting and links, folded where it is long."""
+        if self.platform.writes_markdown:
+            text, formatting = read_markdown(text, mentions)
+        spans = [*formatting, *bare_links(text, formatting)]
+        most = len(text) if self.whole else WHOLE
+        fold = len(text) if self.whole else fold_at(text)
+        return ShownText(
+            formatted(text[:fold], cut_spans(spans, 0, fold), people_at=self.people_at),
+            formatted(text[fold:most], cut_spans(spans, fold, most), people_at=self.people_at),
+            len(text) > most,
+        )
+
+    def plain(self, text: str, mentions: Mapping[str, str] | None = None) -> str:
+        """A text without its marks, for a quotation in one line."""
+        return read_markdown(text, mentions)[0] if self.platform.writes_markdown else text
+
+    def _message(self, parts: Sequence[TimelineMessage]) -> ChatMessage:
+        lead = next((one for one in parts if one.text), parts[0])
+        content = lead.stored.content
+        files = [_file(one, file) for one in parts for file in one.files]
+        return ChatMessage(
+            lead,
+            parts,
+            self.text(lead.text, content.formatting, content.mentions),
+            self._reply(lead),
+            files,
+            detail_lines(lead.stored.kind, content.details),
+            _announced(lead),
+            f"{zlib.crc32(repr(parts).encode('utf-8', 'replace')):x}",
+        )
+
+    def _reply(self, one: TimelineMessage) -> ShownReply | None:
+        more = one.stored.content.reply or Reply()
+        if more.channel is not None:
+            return self._reply_elsewhere(one, more)
+        answered = one.answered
+        author = more.author or ("" if answered is None else answered.author)
+        if answered is None and not more.quote:
+            gone = "a deleted message" if more.gone else "a message that is not stored"
+            note = gone if more.story is None else "a story"
+            return None if one.reply_to is None and more == Reply() else ShownReply(author, "", note)
+        said = more.quote or ("" if answered is None else answered.text)
+        names = None if answered is None else answered.mentions
+        note = "deleted message" if answered is not None and answered.deleted else ""
+        kind = "" if answered is None or answered.kind == MessageKind.TEXT else answered.kind
+        return ShownReply(author, self.plain(said, names)[:_QUOTED] or kind, note, one.reply_to)
+
+    def _reply_elsewhere(self, one: TimelineMessage, more: Reply) -> ShownReply:
+        """A message of another chat; one that is known here leads there."""
+        place = one.reply_place
+        title = "another chat" if place is None or not place.title else place.title
+        key = None if place is None else place.key
+        message = None if key is None else more.message
+        return ShownReply(more.author, self.plain(more.quote)[:_QUOTED], f"in {title}", message, key)
+
+
+def fold_at(text: str) -> int:
+    """Where a long text folds: after so many lines, at the end of a line or of a word."""
+    lines, at = 0, 0
+    for line in text.splitlines(keepends=True):
+        lines += 1 + len(line) // _LINE
+        if lines > LINES and at:
+            return at
+        at += len(line)
+        if lines > LINES:
+            break
+    longest = LINES * _LINE
+    if at <= longest:
+        return len(text)
+    space = text.rfind(" ", longest // 2, longest)
+    return longest if space < 0 else space
+
+
+def _albums(messages: Iterable[TimelineMessage]) -> Iterator[list[TimelineMessage]]:
+    """Messages that were posted as one, together."""
+    album: list[TimelineMessage] = []
+    for one in messages:
+        if album and (one.album is None or one.album != album[-1].album or _is_gone(one) != _is_gone(album[-1])):
+            yield album
+            album = []
+        album.append(one)
+    if album:
+        yield album
+
+
+def _is_gone(one: TimelineMessage) -> bool:
+    return one.deleted_at is not None
+
+
+def _file(one: TimelineMessage, file: AttachedFile) -> ShownFile:
+    form = file_form(file)
+    return ShownFile(file, form, file_words(file, one.stored.content.details or {}).removeprefix(form).strip())
+
+
+def _announced(one: TimelineMessage) -> str:
+    """What the platform announced, in words; empty for a person's message."""
+    return one.stored.content.service or (service_words(one.service) if one.service else "")
+
+
+def _beside(before: ChatMessage | None, shown: ChatMessage) -> ChatMessage:
+    """A message with its flags, after the one *before* it."""
+    if before is None:
+        return shown
+    last, first = before.parts[-1], shown.parts[0]
+    new_day = last.at.astimezone(UTC).date() != first.at.astimezone(UTC).date()
+    same_topic = last.topic == first.topic
+    same = not new_day and same_topic and before.author_key == shown.author_key and first.at - last.at <= TOGETHER
+    return replace(shown, new_day=new_day, same_topic=same_topic, same_author=same)

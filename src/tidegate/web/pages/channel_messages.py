@@ -1,0 +1,128 @@
+"""The messages of a channel as a chat: newest at the bottom, with edits, deletions and all that a message holds."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Annotated, Any
+from urllib.parse import urlencode
+
+from fastapi import HTTPException, Path, Query, Request
+from fastapi.responses import Response
+from pydantic import BaseModel
+
+from tidegate.channels.queries.channels import KnownChannel
+from tidegate.core.ids import ChannelKey, MessageId
+from tidegate.database.pool import Connection
+from tidegate.history.queries import partial_share, timeline
+from tidegate.history.queries.timeline import Timeline, TimelineBounds
+from tidegate.search.rules.query_language import read_instant
+from tidegate.web.api.parameters import BIGGEST, Number, Text, days_of
+from tidegate.web.auth.token_check import InDatabase
+from tidegate.web.chat_view import ChatReader
+from tidegate.web.page_response import page
+from tidegate.web.pages.channel import kept_channel
+from tidegate.web.pages.queries.channel_path import parent_of
+from tidegate.web.server.request_bodies import Router
+from tidegate.web.server.streamed_responses import in_thread
+from tidegate.web.site_address import site_of
+
+_MESSAGES = TimelineBounds(60, whole_albums=True)
+_AROUND = TimelineBounds(30, whole_albums=True)
+"""As many before a message as after it."""
+
+pages = Router(prefix="/channels/{key}/messages")
+
+Key = Annotated[ChannelKey, Path(ge=1, le=BIGGEST)]
+
+
+class TimelineQuery(BaseModel):
+    """Which messages: the newest, those before, since or around a message, or those from a day on."""
+
+    before: Number | None = None
+    since: Number | None = None
+    around: Number | None = None
+    at: Text = ""
+    zone: Text = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ChatAddresses:
+    """Where a channel's messages are."""
+
+    key: ChannelKey
+
+    @property
+    def newest(self) -> str:
+        return f"/channels/{self.key}/messages"
+
+    def page(self, **asked: Any) -> str:
+        return f"{self.newest}?{urlencode(asked)}"
+
+    def around(self, message: MessageId, channel: ChannelKey | None = None) -> str:
+        """A message with its surroundings, in the middle of the screen; perhaps of another *channel*."""
+        at = self if channel is None else ChatAddresses(channel)
+        return f"{at.page(around=message)}#m{message}"
+
+    def one(self, message: MessageId) -> str:
+        """A message by itself, as a whole."""
+        return f"{self.newest}/{message}"
+
+
+@pages.get("")
+async def read(request: Request, database: InDatabase, key: Key, asked: Annotated[TimelineQuery, Query()]) -> Response:
+    """A page of messages, oldest first: edits with their earlier texts, and tombstones with what was deleted."""
+    async with database.connection() as connection:
+        kept = await kept_channel(connection, key)
+        found = await _stretch(connection, kept, asked)
+        share = await partial_share.share_of(connection, key)
+        parent = await parent_of(connection, kept)
+    at = ChatAddresses(key)
+    reader = _reader(request, kept)
+    chat = await in_thread(lambda: reader.chat(found.messages))
+    older = found.messages[0].id if found.has_older and found.messages else None
+    newer = found.messages[-1].id + 1 if found.has_newer and found.messages else None
+    return page(
+        request, "channel_messages.html", kept=kept, key=key, chat=chat, asked=asked, reader=reader, at=at,
+        partial=share.words, parent=parent,
+        missing=asked.around is not None and all(one.id != asked.around for one in found.messages),
+        older=None if older is None else at.page(before=older),
+        newer=None if newer is None else at.page(since=newer),
+    )  # fmt: skip
+
+
+@pages.get("/{message}")
+async def read_one(
+    request: Request, database: InDatabase, key: Key, message: Annotated[MessageId, Path(ge=1, le=BIGGEST)]
+) -> Response:
+    """One message as a whole: its full text, its earlier texts, and what the platform sent beyond all that."""
+    async with database.connection() as connection:
+        kept = await kept_channel(connection, key)
+        found = await timeline.one(connection, kept, message, raw=True)
+        parent = await parent_of(connection, kept)
+    if found is None:
+        raise HTTPException(HTTPStatus.NOT_FOUND, f"Message {message} is not stored.")
+    reader = _reader(request, kept, whole=True)
+    chat = await in_thread(lambda: reader.chat([found]))
+    raw = json.dumps(found.stored.raw, indent=1, ensure_ascii=False, sort_keys=True) if found.stored.raw else ""
+    return page(
+        request, "message.html", kept=kept, key=key, chat=chat, raw=raw, reader=reader, at=ChatAddresses(key),
+        parent=parent,
+    )  # fmt: skip
+
+
+def _reader(request: Request, kept: KnownChannel, *, whole: bool = False) -> ChatReader:
+    return ChatReader(kept.platform, site_of(request).path(f"/people/{kept.platform}/"), whole)
+
+
+async def _stretch(connection: Connection, kept: KnownChannel, asked: TimelineQuery) -> Timeline:
+    if asked.at.strip():
+        at = read_instant("at", asked.at.strip(), days_of(asked.zone or "UTC"))
+        first = await timeline.first_at(connection, kept.key, at)
+        return await timeline.since(connection, kept, first, _MESSAGES)
+    if asked.around is not None:
+        return await timeline.around(connection, kept, MessageId(asked.around), _AROUND)
+    if asked.since is not None:
+        return await timeline.since(connection, kept, asked.since, _MESSAGES)
+    return await timeline.before(connection, kept, asked.before, _MESSAGES)

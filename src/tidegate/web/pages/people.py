@@ -1,0 +1,32 @@
+"""The page of an author: who they are, and the names they had."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from urllib.parse import urlencode
+
+from fastapi import HTTPException, Request
+from fastapi.responses import Response
+
+from tidegate.core.platform import registered_platforms
+from tidegate.people.queries import people
+from tidegate.web.api.messages import PersonNumber, PlatformName
+from tidegate.web.auth.token_check import InDatabase
+from tidegate.web.page_response import page
+from tidegate.web.server.request_bodies import Router
+
+pages = Router(prefix="/people")
+
+
+@pages.get("/{platform}/{person}")
+async def show(request: Request, database: InDatabase, platform: PlatformName, person: PersonNumber) -> Response:
+    """Name, usernames, bot or person, and the names over time."""
+    on = next((one for one in registered_platforms() if one.name == platform), None)
+    async with database.connection() as connection:
+        known = None if on is None else await people.find(connection, on, person)
+    if on is None or known is None:
+        raise HTTPException(HTTPStatus.NOT_FOUND, f"Nobody with the number {person} is known there.")
+    return page(
+        request, "person.html", platform=on, known=known, person=known.person,
+        search=f"/messages?{urlencode({'q': f'from:{person}'})}",
+    )  # fmt: skip

@@ -1,0 +1,230 @@
+"""The data of the overview: accounts, calls and their savings, running work, and what needs attention."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+import asyncpg
+
+from tidegate.access.queries import tokens
+from tidegate.archives.queries import archive_pauses
+from tidegate.core.account import AccountState
+from tidegate.core.ids import RunId
+from tidegate.core.platform import Platform, platform_named
+from tidegate.database.pool import Connection
+from tidegate.events.kinds import parse
+from tidegate.events.kinds.archives import ArchiveProgressed
+from tidegate.events.kinds.history import BackfillProgressed
+
+
+@dataclass(frozen=True, slots=True)
+class LaneStatus:
+    """An account and how its lane does right now; *sent* and *read* are calls of the last minute."""
+
+    name: str
+    platform: Platform
+    state: AccountState
+    served_by: str | None
+    paused_until: datetime | None
+    rate: int | None
+    ceiling: int | None
+    sent: int
+    read: int
+
+
+@dataclass(frozen=True, slots=True)
+class LastDay:
+    """The last 24 hours: cycles, what they and all else cost, and what a search of every place would have cost."""
+
+    cycles: int
+    cycle_calls: int
+    naive_calls: int
+    calls: int
+    connect_calls: int
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceCounts:
+    """How many accounts there are, how many of them are served, and by how many workers."""
+
+    accounts: int
+    served: int
+    workers: int
+
+
+@dataclass(frozen=True, slots=True)
+class NeedsAttention:
+    """What waits for a person; *pauses* are sentences on what keeps archives from being filed."""
+
+    accounts: list[tuple[str, str]]
+    given_up: int
+    runs: list[tuple[RunId, str, str]]
+    pauses: list[str]
+    unconfirmed_tokens: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class WorkProgress:
+    """The last progress event of running work."""
+
+    subject: str
+    event: BackfillProgressed | ArchiveProgressed
+
+
+@dataclass(frozen=True, slots=True)
+class OpenCommand:
+    """A command for an account's worker that is not done yet."""
+
+    account: str
+    kind: str
+    asked_at: datetime
+    taken: bool
+
+
+async def service_counts(connection: Connection) -> ServiceCounts:
+    row = await connection.fetchrow(
+        """
+        SELECT (SELECT count(*) FROM accounts) AS accounts,
+            (SELECT count(*) FROM accounts a JOIN workers w ON w.number = a.owner AND w.ended_at IS NULL) AS served,
+            (SELECT count(*) FROM workers WHERE ended_at IS NULL) AS workers
+        """
+    )
+    assert row is not None
+    return ServiceCounts(**dict(row))
+
+
+async def lanes(connection: Connection, most: int) -> list[LaneStatus]:
+    """Accounts with their lanes, those that need a person first."""
+    rows = await connection.fetch(
+        """
+        WITH shown AS (
+            SELECT a.*, (SELECT max(until) FROM waits
+                         WHERE account = a.id AND kind = 'account' AND until > clock_now()) AS paused_until
+            FROM accounts a
+            ORDER BY a.state = 'active', a.id
+            LIMIT $1
+        ), lately AS (
+            SELECT account, count(*) FILTER (WHERE charged) AS sent, count(*) FILTER (WHERE NOT charged) AS read
+            FROM calls
+            WHERE at > clock_now() - interval '1 minute' AND kind = 'work'
+            GROUP BY account
+        )
+        SELECT s.name, s.platform, s.state, w.name AS served_by, s.paused_until, p.rate, p.ceiling,
+            coalesce(l.sent, 0) AS sent, coalesce(l.read, 0) AS read
+        FROM shown s
+        LEFT JOIN workers w ON w.number = s.owner AND w.ended_at IS NULL
+        LEFT JOIN pace p ON p.account = s.id
+        LEFT JOIN lately l ON l.account = s.id
+        ORDER BY s.state = 'active', s.id
+        """,
+        most,
+    )
+    return [_lane(row) for row in rows]
+
+
+def _lane(row: asyncpg.Record) -> LaneStatus:
+    return LaneStatus(**{**dict(row), "platform": platform_named(row["platform"]), "state": AccountState(row["state"])})
+
+
+async def lately(connection: Connection) -> LastDay:
+    """Sum up a day. The naive way asks every channel, and every topic of a forum, in each whole cycle."""
+    row = await connection.fetchrow(
+        """
+        WITH whole AS (
+            SELECT account, count(*) AS cycles, sum((report->>'calls_total')::bigint) AS calls
+            FROM cycles
+            WHERE ended_at > clock_now() - interval '24 hours' AND whole
+            GROUP BY account
+        ), places_of AS (
+            SELECT c.reader AS account, sum(greatest(1, (
+                SELECT count(*) FROM places p WHERE p.channel = c.id AND p.topic <> 0
+            ))) AS places
+            FROM channels c
+            WHERE c.enabled AND c.reader IN (SELECT account FROM whole)
+            GROUP BY c.reader
+        ), spent AS (
+            SELECT count(*) FILTER (WHERE kind = 'work') AS calls, count(*) FILTER (WHERE kind = 'connect') AS connect
+            FROM calls
+            WHERE at > clock_now() - interval '24 hours' AND outcome <> 'not_sent'
+        )
+        SELECT coalesce(sum(w.cycles), 0)::bigint AS cycles,
+            coalesce(sum(w.calls), 0)::bigint AS cycle_calls,
+            coalesce(sum(w.cycles * p.places), 0)::bigint AS naive_calls,
+            (SELECT calls FROM spent) AS calls,
+            (SELECT connect FROM spent) AS connect_calls
+        FROM whole w LEFT JOIN places_of p USING (account)
+        """
+    )
+    assert row is not None
+    return LastDay(**dict(row))
+
+
+async def needs(connection: Connection, most: int = 10) -> NeedsAttention:
+    """What needs attention: stopped accounts, archives that wait or were given up, runs and tokens."""
+    accounts = await connection.fetch(
+        """
+        SELECT name, CASE WHEN unreachable_since IS NULL THEN state ELSE 'unreachable' END AS state FROM accounts
+        WHERE state IN ('signed_out', 'banned') OR state_why IS NOT NULL
+            OR state = 'active' AND unreachable_since < clock_now() - interval '1 minute'
+        ORDER BY id LIMIT $1
+        """,
+        most,
+    )
+    runs = await connection.fetch(
+        """
+        SELECT id, name, coalesce(paused_by, state) AS why
+        FROM runs
+        WHERE state = 'needs_attention' OR paused_by IN ('restore', 'upload')
+        ORDER BY id DESC LIMIT $1
+        """,
+        most,
+    )
+    return NeedsAttention(
+        accounts=[(row["name"], row["state"]) for row in accounts],
+        given_up=await connection.fetchval("SELECT count(*) FROM archives WHERE state = 'given_up'"),
+        runs=[(row["id"], row["name"], row["why"]) for row in runs],
+        pauses=await archive_pauses.sentences(connection, most),
+        unconfirmed_tokens=await tokens.count_unconfirmed(connection),
+    )
+
+
+async def progress(connection: Connection, most: int = 5) -> list[WorkProgress]:
+    """Progress of the last 15 seconds of work that has not ended since."""
+    rows = await connection.fetch(
+        """
+        SELECT * FROM (
+            SELECT DISTINCT ON (split_part(kind, '.', 1), subject) kind, subject, data, at
+            FROM events
+            WHERE at > clock_now() - interval '15 seconds'
+              AND kind IN ('backfill.progressed', 'backfill.ended', 'archive.progressed', 'archive.filed',
+                           'archive.indexed', 'archive.failed')
+            ORDER BY split_part(kind, '.', 1), subject, id DESC
+        ) AS newest
+        WHERE kind LIKE '%.progressed'
+        ORDER BY at DESC
+        LIMIT $1
+        """,
+        most,
+    )
+    found = ((row["subject"], parse(row["kind"], row["data"])) for row in rows)
+    return [
+        WorkProgress(subject, event)
+        for subject, event in found
+        if isinstance(event, BackfillProgressed | ArchiveProgressed)
+    ]
+
+
+async def asked(connection: Connection, most: int = 10) -> list[OpenCommand]:
+    """Commands that are open, the oldest first."""
+    rows = await connection.fetch(
+        """
+        SELECT a.name AS account, c.kind, c.asked_at, c.state = 'taken' AS taken
+        FROM commands c JOIN accounts a ON a.id = c.account
+        WHERE c.state IN ('asked', 'taken')
+        ORDER BY c.id
+        LIMIT $1
+        """,
+        most,
+    )
+    return [OpenCommand(**dict(row)) for row in rows]

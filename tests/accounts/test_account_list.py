@@ -1,0 +1,43 @@
+"""Accounts as the page shows them."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.web.overview_rows import FILLED
+from tidegate.accounts.queries import account_list
+from tidegate.accounts.queries.account_list import AT_A_TIME
+from tidegate.database.pool import Database
+
+pytestmark = pytest.mark.both_servers
+
+
+async def test_an_account_shows_its_health_pace_and_warm_up(database: Database) -> None:
+    """Who serves it, what it spent in 24 hours, when its last cycle ended, how many channels it reads."""
+    await database.pool.execute(FILLED)
+    await database.pool.execute(
+        "UPDATE pace SET per_hour = 100, warm_since = clock_now(), warm_cap = 36;"
+        "INSERT INTO calls (account, kind, method, outcome, at) VALUES (1, 'work', 'x', 'failed', clock_now())"
+    )
+    async with database.connection() as connection:
+        [ada] = await account_list.some(connection, like="ada")
+        [out] = await account_list.some(connection, like="out")
+    assert (ada.served_by, ada.sent, ada.read, ada.errors, ada.channels) == ("anna", 2, 3, 1, 2)
+    assert (ada.rate, ada.ceiling, ada.per_hour, ada.warm_cap) == (20, 40, 100, 36)
+    assert ada.last_cycle_at is not None
+    assert (out.served_by, out.rate, out.last_cycle_at) == (None, None, None)
+    assert "tidegate account sign-in out" in out.next_action
+
+
+async def test_very_many_come_some_at_a_time(database: Database) -> None:
+    """In the order they were added, from a number on, by a part of their name in any case."""
+    await database.pool.execute(
+        "INSERT INTO accounts (name, platform) SELECT 'Shop ' || n, 'whatsapp' FROM generate_series(1, 120) n"
+    )
+    async with database.connection() as connection:
+        first = await account_list.some(connection)
+        second = await account_list.some(connection, after=first[-1].id)
+        third = await account_list.some(connection, after=second[-1].id)
+        assert [len(page) for page in (first, second, third)] == [AT_A_TIME, AT_A_TIME, 20]
+        assert [one.name for one in await account_list.some(connection, like="shop 12")] == ["Shop 12", "Shop 120"]
+        assert await account_list.some(connection, like="%") == []

@@ -1,0 +1,77 @@
+"""How much memory the embedded server keeps pages in: a fair share, of what there really is."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import asyncpg
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.servers import make_home
+from tidegate.database.embedded.server import ServerLease
+from tidegate.database.embedded.shared_buffers import kept_in_memory, memory_here
+
+GIB = 1 << 30
+MACHINE = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+_numbers = itertools.count()
+
+
+@pytest.fixture
+def home(test_folder: Path) -> Iterator[Path]:
+    home = make_home(test_folder / f"m{os.getpid()}-{next(_numbers)}")
+    yield home
+    shutil.rmtree(home)
+
+
+@given(memory=st.integers(1, 1 << 50))
+def test_a_quarter_within_bounds(memory: int) -> None:
+    """A small machine keeps most of its memory, a large one is not taken for granted, and all get something."""
+    kept = kept_in_memory(memory)
+    assert 32 << 20 <= kept <= GIB
+    assert kept in (32 << 20, GIB, memory // 4)
+
+
+@pytest.mark.parametrize(
+    ("groups", "limits", "memory"),
+    [
+        ("0::/a/b", {"a/memory.max": "300000000", "a/b/memory.max": "max"}, 300_000_000),
+        ("0::/a", {"memory.max": "200000000", "a/memory.max": "300000000"}, 200_000_000),
+        ("0::/seen/from/outside", {"memory.max": "200000000"}, 200_000_000),
+        ("9:cpu:/x\n4:memory:/x\n0::/", {"memory/x/memory.limit_in_bytes": "100000000"}, 100_000_000),
+        ("4:memory:/x", {"memory/x/memory.limit_in_bytes": "9223372036854771712"}, MACHINE),
+        ("0::/", {}, MACHINE),
+    ],
+)
+def test_the_limits_of_a_container_count(tmp_path: Path, groups: str, limits: dict[str, str], memory: int) -> None:
+    """The least of the machine's memory and of every group's limit that this process is under, of both generations."""
+    (tmp_path / "groups").write_text(groups)
+    for name, limit in limits.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(f"{limit}\n")
+    assert memory_here(tmp_path / "groups", tmp_path) == memory
+
+
+def test_a_machine_without_groups_has_its_memory(tmp_path: Path) -> None:
+    """Where nothing is told about limits there are none."""
+    assert memory_here(tmp_path / "none", tmp_path) == MACHINE
+
+
+@pytest.mark.parametrize(
+    ("options", "kept"), [([], kept_in_memory(memory_here())), (["shared_buffers=8MB"], 8 << 20)], ids=["here", "told"]
+)
+async def test_the_server_keeps_so_much(home: Path, options: list[str], kept: int) -> None:
+    """The embedded server is started with that, unless it is told otherwise."""
+    seat = ServerLease(home, options=options)
+    try:
+        connection = await asyncpg.connect(seat.address.direct)
+        pages = await connection.fetchval("SELECT setting::integer FROM pg_settings WHERE name = 'shared_buffers'")
+        await connection.close()
+    finally:
+        seat.leave()
+    assert pages == kept // 8192

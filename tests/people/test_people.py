@@ -1,0 +1,63 @@
+"""Authors: who they are, and the names they had."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from tests.scans.stored_channels import add_account, add_channel
+from tidegate.core.ids import UserId
+from tidegate.core.message_content import Person, PersonKind
+from tidegate.core.platform import platform_named
+from tidegate.database.pool import Database
+from tidegate.people.queries import people
+
+pytestmark = pytest.mark.both_servers
+
+ADA = Person(UserId(7), "Ada", ("ada", "lovelace"))
+TELEGRAM = platform_named("telegram")
+
+
+async def test_names_over_time_are_kept(database: Database) -> None:
+    """Each name once, with its usernames, and when it was seen first and last; the newest first."""
+    async with database.transaction() as connection:
+        key = (await add_channel(connection, await add_account(connection, "reader"))).key
+        await people.store(connection, key, [ADA])
+        await people.store(connection, key, [replace(ADA, name="Countess", usernames=())])
+        await people.store(connection, key, [ADA, ADA])
+        found = await people.find(connection, TELEGRAM, ADA.id)
+    assert found is not None
+    assert found.person == ADA
+    assert {(one.name, tuple(one.usernames)) for one in found.names} == {("Ada", ADA.usernames), ("Countess", ())}
+    assert all(one.last_seen - one.first_seen >= timedelta() for one in found.names)
+
+
+async def test_what_an_author_is_can_change(database: Database) -> None:
+    """An account that was deleted is said to be one; its earlier name stays on record."""
+    async with database.transaction() as connection:
+        key = (await add_channel(connection, await add_account(connection, "reader"))).key
+        await people.store(connection, key, [ADA])
+        await people.store(connection, key, [Person(ADA.id, "Deleted Account", kind=PersonKind.DELETED)])
+        await people.store(connection, key, [Person(ADA.id, "")])
+        found = await people.find(connection, TELEGRAM, ADA.id)
+    assert found is not None
+    assert (found.person.name, found.person.kind) == ("Deleted Account", PersonKind.DELETED)
+    assert [one.name for one in found.names] == ["Deleted Account", "Ada"]
+
+
+async def test_two_transactions_with_the_same_people_do_not_wait_for_each_other(database: Database) -> None:
+    """In different orders they would deadlock; one leaves the person to the other."""
+    async with database.transaction() as connection:
+        key = (await add_channel(connection, await add_account(connection, "reader"))).key
+    bob = Person(UserId(8), "Bob")
+    async with database.transaction() as first, database.transaction() as second:
+        await people.store(first, key, [ADA])
+        await people.store(second, key, [bob])
+        await people.store(first, key, [bob])
+        await people.store(second, key, [ADA])
+    async with database.connection() as connection:
+        assert await people.find(connection, TELEGRAM, ADA.id) is not None
+        assert await people.find(connection, TELEGRAM, bob.id) is not None
+        assert await people.find(connection, TELEGRAM, UserId(9)) is None

@@ -1,0 +1,1 @@
+"""What several test folders are played in: a mirror of a loopback platform."""

@@ -1,0 +1,92 @@
+"""Which words a text is found by: any script, any case, any width."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tidegate.search.rules.text_words import author_asked, author_tags, folded, quoted, vector, words_of
+
+
+def spelled(text: str) -> list[str]:
+    return [word.text for word in words_of(text)]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("Red_Dragon-v2/left.wing.STL", ["red", "dragon", "v2", "left", "wing", "stl"]),
+        ("Привет, МИР!", ["привет", "мир"]),
+        ("Straße", ["strasse"]),
+        ("\uff26\uff55\uff4c\uff4c\u3000\uff57\uff49\uff44\uff54\uff48", ["full", "width"]),
+        ("cafe\u0301 = caf\u00e9", ["café", "café"]),
+        ("हिन्दी भाषा", ["हिन्दी", "भाषा"]),
+        ("العَرَبِيَّة", ["العَرَبِيَّة"]),
+        ("안녕하세요 세계", ["안녕하세요", "세계"]),
+        ("東京都", ["東京", "京都", "都"]),
+        ("ラーメン", ["ラー", "ーメ", "メン", "ン"]),
+        ("ﾗｰﾒﾝ", ["ラー", "ーメ", "メン", "ン"]),
+        ("ไทย", ["ไท", "ทย", "ย"]),
+        ("iPhone手机", ["iphone", "手机", "机"]),
+        ("猫、犬", ["猫", "犬"]),
+        ("... !? 👍", []),
+    ],
+)
+def test_words_of_any_language(text: str, words: list[str]) -> None:
+    """Letters, digits and the marks on them; what writes no spaces is cut into pairs."""
+    assert spelled(text) == words
+
+
+@given(st.text())
+def test_every_letter_is_in_a_word(text: str) -> None:
+    """Nothing that is written gets lost, and words stand in the order of the text."""
+    found = words_of(text)
+    joined = "".join(word.text for word in found)
+    assert all(letter in joined for letter in folded(text) if letter.isalnum())
+    assert [word.at for word in found] == sorted({word.at for word in found})
+
+
+@given(st.text(), st.text())
+def test_case_and_width_make_no_difference(text: str, other: str) -> None:
+    """A text is found as it is typed in another case."""
+    assert spelled(text) == spelled(folded(text))
+    assert spelled(f"{text} {other}") == spelled(text) + spelled(other)
+
+
+@given(st.lists(st.text(), max_size=4))
+def test_a_word_is_short_enough_to_be_stored(texts: list[str]) -> None:
+    """PostgreSQL takes words of up to 2,046 bytes; a text of any length has none longer."""
+    assert all(len(word.text.encode()) <= 2_046 for text in texts for word in words_of(text * 1_000))
+
+
+def test_a_phrase_does_not_reach_over_two_texts() -> None:
+    """Between the text of a message and the name of its file there is a step too many."""
+    assert vector(["red dragon", "", "wing"]) == "'red':1 'dragon':2 'wing':4"
+    assert vector(["a b a"], ["has:file"]) == "'has:file' 'a':1,3 'b':2"
+
+
+@given(st.text(), st.text())
+def test_no_text_makes_a_tag(text: str, name: str) -> None:
+    """Whatever somebody writes, it cannot pass for an author or for a file."""
+    assert not {word.text for word in words_of(text)} & {"has:file", *author_tags(name, 7)}
+
+
+@given(st.text(min_size=1))
+def test_an_author_is_found_by_the_beginning_of_any_word_of_the_name(name: str) -> None:
+    """The whole name, a later word on, or only its first letters; in any case."""
+    tags = author_tags(name, None)
+    for part in name.replace("\x00", "").split()[:3]:
+        asked = author_asked(part)
+        assert not asked or any(tag.startswith(asked) for tag in tags)
+
+
+def test_an_author_is_also_found_by_number() -> None:
+    """The number as a whole, so that 12 is not 123."""
+    assert author_tags("Ada Lovelace", 12) == ["author:ada lovelace", "author:lovelace", "by:12"]
+    assert author_asked("  ") == ""
+
+
+def test_signs_are_quoted() -> None:
+    """A name may hold whatever ends a word elsewhere."""
+    assert quoted("o'b\\") == r"'o''b\\'"

@@ -1,0 +1,1 @@
+"""A world with every kind of message: what people do in it, and how the store is compared with the platform's truth."""

@@ -1,0 +1,1 @@
+"""Databases that earlier releases made, and the script that makes them."""
