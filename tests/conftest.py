@@ -14,6 +14,7 @@ import signal
 import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Iterator
 from dataclasses import replace
+from multiprocessing import forkserver
 from pathlib import Path
 from typing import TypeVar
 
@@ -129,8 +130,13 @@ def pytest_collection() -> Generator[None, object, object]:
 
 
 def pytest_collection_finish() -> None:
-    # One process forks all others, and the last word before it starts says what it has loaded for them.
+    """Start the process that forks all programs, before a test does.
+
+    Tidegate itself would start it without this folder in its path. It then finds the ``tests`` package of another
+    project among the installed ones, and every program that a test starts later fails.
+    """
     multiprocessing.set_forkserver_preload(_FORKED_WITH)
+    forkserver.ensure_running()
 
 
 @pytest.fixture(scope="session")
