@@ -28,9 +28,9 @@ from tidegate.database.pool import Database
 from tidegate.lanes import Lane, parking_long_waits
 from tidegate.platforms.interface import Opener
 from tidegate.reminders.private_test import TEST_PRIVATELY, send_to_self
+from tidegate.reminders.queries.runs import LOOK_AT_RUNS
 from tidegate.reminders.runs.run_scheduler import RunScheduler
 from tidegate.reminders.runs.run_worker import RunPolicy
-from tidegate.reminders.runs.worker_notice import LOOK
 from tidegate.scans.channel_catalogue import sync_channels
 from tidegate.scans.queries import scan_memory
 from tidegate.scans.scan_context import ScanContext
@@ -108,7 +108,7 @@ class MirrorService:
             "cycle": self._cycle,
             "sync": self._sync,
             "sign_out": _sign_out,
-            LOOK: self._look,
+            LOOK_AT_RUNS: self._look,
             "deliver": self._deliver,
             TEST_PRIVATELY: self._test_privately,
             **history_handlers(self._database, self._policy),

@@ -10,10 +10,11 @@ from tidegate.core.ids import ChannelKey
 from tidegate.database.pool import Connection, now_of
 from tidegate.reminders.queries import media_files, reminders, target_lists, targets
 from tidegate.reminders.queries.reminders import KeptReminder, SavedReminder
+from tidegate.reminders.queries.runs import LOOK_AT_RUNS
 from tidegate.reminders.reminder import Reminder
 from tidegate.reminders.reminder_files import ReadFile, media_names
 from tidegate.reminders.rules.schedule import next_firing
-from tidegate.reminders.runs.worker_notice import wake_owner
+from tidegate.workers.queries import commands
 
 _NONE: Mapping[str, bytes] = {}
 
@@ -29,9 +30,8 @@ async def add(
 
     Its files are read now, or were *sent ahead*: stored before, and named by the hash of their content.
     """
-    await _require_kept(connection, sent_ahead)
-    kept = await reminders.add(connection, await _saved(connection, reminder, files, kept=sent_ahead))
-    await wake_owner(connection, kept.account)
+    kept = await reminders.add(connection, await _saved(connection, reminder, files, {}, sent_ahead))
+    await commands.ask_once(connection, kept.account, LOOK_AT_RUNS)
     return kept
 
 
@@ -44,16 +44,24 @@ async def change(
     sent_ahead: Mapping[str, bytes] = _NONE,
 ) -> KeptReminder:
     """Store a reminder as it is written now; files that are not new stay as they were."""
-    await _require_kept(connection, sent_ahead)
-    saved = await _saved(connection, reminder, files, kept={**kept.files, **sent_ahead})
+    saved = await _saved(connection, reminder, files, kept.files, sent_ahead)
     changed = await reminders.change(connection, kept.id, saved)
-    await wake_owner(connection, changed.account)
+    await commands.ask_once(connection, changed.account, LOOK_AT_RUNS)
     return changed
 
 
 async def _saved(
-    connection: Connection, reminder: Reminder, files: Mapping[str, ReadFile], *, kept: Mapping[str, bytes]
+    connection: Connection,
+    reminder: Reminder,
+    files: Mapping[str, ReadFile],
+    before: Mapping[str, bytes],
+    sent_ahead: Mapping[str, bytes],
 ) -> SavedReminder:
+    """A reminder with what is stored beside it; *before* has the files it had."""
+    known = await media_files.known(connection, sent_ahead.values())
+    for name, sha256 in sent_ahead.items():
+        if sha256 not in known:
+            raise BadInput(f'The file "{name}" is no longer here. Choose it again, or send it again.')
     chosen = reminder.targets.list_name
     try:
         account = (await accounts.find(connection, reminder.account)).account.id
@@ -68,31 +76,13 @@ async def _saved(
             raise BadInput(
                 "The schedule has no firing left: its date lies in the past. Give a later one, or leave it out."
             )
-    return SavedReminder(
-        reminder=reminder,
-        account=account,
-        due_at=due_at,
-        channels=_each_once(groups),
-        list=saved_list,
-        files=await _kept_files(connection, reminder, files, kept),
-    )
-
-
-async def _require_kept(connection: Connection, sent_ahead: Mapping[str, bytes]) -> None:
-    known = await media_files.known(connection, sent_ahead.values())
-    for name, sha256 in sent_ahead.items():
-        if sha256 not in known:
-            raise BadInput(f'The file "{name}" is no longer here. Choose it again, or send it again.')
-
-
-def _each_once(groups: Mapping[str, targets.TargetGroup]) -> dict[str, ChannelKey | None]:
-    """Our keys of the groups; ``BadInput`` when two names mean the same group, which would get everything twice."""
-    seen: dict[ChannelKey | None, str] = {}
+    names: dict[ChannelKey | None, str] = {}
     for name, group in groups.items():
-        if group.channel in seen:
-            raise BadInput(f'"{seen[group.channel]}" and "{name}" are the same group; name it once.')
-        seen[group.channel] = name
-    return {name: group.channel for name, group in groups.items()}
+        if (same := names.setdefault(group.channel, name)) != name:  # it would get everything twice
+            raise BadInput(f'"{same}" and "{name}" are the same group; name it once.')
+    channels = {name: group.channel for name, group in groups.items()}
+    kept = await _kept_files(connection, reminder, files, {**before, **sent_ahead})
+    return SavedReminder(reminder, account, due_at, channels, saved_list, kept)
 
 
 async def _kept_files(

@@ -64,6 +64,9 @@ class Run:
         return max(self.opening.opens, self.due_at or self.fired_at)
 
 
+LOOK_AT_RUNS = "look_at_runs"
+"""The command by which an account's worker looks at its reminders and runs at once. A later worker looks anyway."""
+
 AT_A_TIME = 100
 """How many old runs are deleted at once, since each may have thousands of parts."""
 

@@ -12,14 +12,14 @@ from tidegate.core.ids import RunId
 from tidegate.database.pool import Connection
 from tidegate.reminders.queries import media_uploads, run_states, run_targets, runs, unknown_parts
 from tidegate.reminders.queries.reminders import KeptReminder
-from tidegate.reminders.queries.runs import Run
+from tidegate.reminders.queries.runs import LOOK_AT_RUNS, Run
 from tidegate.reminders.reminder import WhenClosed
 from tidegate.reminders.rules.run_summary import RunState
 from tidegate.reminders.rules.send_states import SendState
 from tidegate.reminders.runs.run_next_state import advance
 from tidegate.reminders.runs.run_plan import make_plan
 from tidegate.reminders.runs.run_start import open_planned
-from tidegate.reminders.runs.worker_notice import wake_owner
+from tidegate.workers.queries import commands
 
 
 class Resolution(StrEnum):
@@ -55,7 +55,7 @@ async def fire(
     late = WhenClosed.RESUME_NEXT if next_window else None
     run = await open_planned(connection, plan, test=test_on is not None, late=late)
     assert run is not None  # only a firing that was due can have been opened before
-    await wake_owner(connection, kept.account)
+    await commands.ask_once(connection, kept.account, LOOK_AT_RUNS)
     return run
 
 
@@ -73,7 +73,7 @@ async def pause(connection: Connection, number: RunId) -> Run:
         raise NothingToDo(f"Run {number} is cancelled; it ends when what is in flight has landed.")
     if not await run_states.pause(connection, run):
         raise NothingToDo(f"Run {number} is paused already.")
-    await wake_owner(connection, run.account)
+    await commands.ask_once(connection, run.account, LOOK_AT_RUNS)
     return run
 
 
@@ -86,7 +86,7 @@ async def resume(connection: Connection, number: RunId) -> Run:
     if not await run_states.resume(connection, run):
         raise NothingToDo(f"Run {number} is not paused: it is {run.state.value.replace('_', ' ')}.")
     await advance(connection, number)
-    await wake_owner(connection, run.account)
+    await commands.ask_once(connection, run.account, LOOK_AT_RUNS)
     return run
 
 
@@ -103,7 +103,7 @@ async def resume_all(connection: Connection) -> list[Run]:
     for run in await _all_open(connection):
         if run.paused_by in ("everything", "restore") and await run_states.resume(connection, run):
             await advance(connection, run.id)
-            await wake_owner(connection, run.account)
+            await commands.ask_once(connection, run.account, LOOK_AT_RUNS)
             resumed.append(run)
     return resumed
 
@@ -113,7 +113,7 @@ async def cancel(connection: Connection, number: RunId) -> Run:
     run = await _open(connection, number)
     await run_states.note_cancelled(connection, run)
     await advance(connection, number)
-    await wake_owner(connection, run.account)
+    await commands.ask_once(connection, run.account, LOOK_AT_RUNS)
     return run
 
 
@@ -126,7 +126,7 @@ async def resolve(connection: Connection, number: RunId, resolution: Resolution,
         raise NothingToDo(f"Nothing of run {number} is unknown.")
     await run_states.reopen(connection, run)
     await advance(connection, number)
-    await wake_owner(connection, run.account)
+    await commands.ask_once(connection, run.account, LOOK_AT_RUNS)
     return resolved
 
 
@@ -145,5 +145,5 @@ async def _all_open(connection: Connection) -> list[Run]:
 async def _pause_with_all(connection: Connection, run: Run) -> bool:
     if not await run_states.pause(connection, run, by="everything"):
         return False
-    await wake_owner(connection, run.account)
+    await commands.ask_once(connection, run.account, LOOK_AT_RUNS)
     return True

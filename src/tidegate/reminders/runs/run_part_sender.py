@@ -121,7 +121,19 @@ class RunPartSender:
                 receipt = await self._send_file(part, part.channel, part.media, claimed)
         except (UploadFailed, PlatformError, NotOurs) as problem:
             return await self._not_sent(part, ticket, problem)
-        return await self._sent(part, ticket, receipt)
+        took = timedelta(seconds=self.clock.ticks() - ticket.claimed_at)
+        message = receipt.name or (None if receipt.message is None else str(receipt.message))
+
+        async def mark(connection: Connection) -> bool:
+            if part.media is not None and self.lane.encloses:  # it was uploaded with this message
+                await media_uploads.count(connection, self.run.id)
+            if self.run.cause:
+                await run_states.release(connection, self.run)
+            return await run_parts.mark_sent(
+                connection, self.lane.claim(), part.place, ticket.tries, latency=took, message=message
+            )
+
+        return await self._mark(part, RunPartResult(SendState.SENT), mark)
 
     async def _send_file(self, part: RunPart, channel: ChannelId, media: Media, claimed: Claimed) -> Receipt:
         if self.lane.encloses:
@@ -191,21 +203,6 @@ class RunPartSender:
                 await run_states.hold(connection, run, wait, cause)
 
     # The result
-
-    async def _sent(self, part: RunPart, ticket: SendTicket, receipt: Receipt) -> RunPartResult:
-        took = timedelta(seconds=self.clock.ticks() - ticket.claimed_at)
-        message = receipt.name or (None if receipt.message is None else str(receipt.message))
-
-        async def mark(connection: Connection) -> bool:
-            if part.media is not None and self.lane.encloses:  # it was uploaded with this message
-                await media_uploads.count(connection, self.run.id)
-            if self.run.cause:
-                await run_states.release(connection, self.run)
-            return await run_parts.mark_sent(
-                connection, self.lane.claim(), part.place, ticket.tries, latency=took, message=message
-            )
-
-        return await self._mark(part, RunPartResult(SendState.SENT), mark)
 
     async def _take_back(
         self, part: RunPart, ticket: SendTicket, wait: timedelta, error: str, *, doubtful: bool = False

@@ -62,14 +62,13 @@ async def make_plan(connection: Connection, kept: KeptReminder, *, at: datetime,
 
 
 def _planned(kept: KeptReminder, reminder: Reminder, groups: Sequence[TargetGroup], at: datetime) -> RunPlan:
-    parts = [_part(kept, part) for part in reminder.parts]
     local = at.astimezone(reminder.window.zone)
     words = {"date": f"{local:%Y-%m-%d}", "time": f"{local:%H:%M}", "reminder": reminder.name}
     try:
         filled = [[fill(part.text, {**words, "group": group.title}) for part in reminder.parts] for group in groups]
     except ValueError as problem:
         raise BadInput(f"{problem} Nothing was sent.") from problem
-    _insist_on_what_is_taken(kept, reminder, groups, {**words, "group": ""})
+    parts = _parts_taken(kept, reminder, groups, {**words, "group": ""})
     new = [
         NewTarget(group.channel, group.title, _why_not(kept, group, reminder.parts, texts))
         for group, texts in zip(groups, filled, strict=True)
@@ -111,26 +110,26 @@ def _why_nobody(reminder: Reminder) -> str:
     return "the account may post in no group it knows of. Look for new ones with: tidegate channel sync"
 
 
-def _part(kept: KeptReminder, part: ReminderPart) -> NewRunPart:
-    if part.media is None or part.kind is None:
-        return NewRunPart("text")
-    if part.media not in kept.files:
-        raise BadInput(
-            f'The file "{part.media}" of the reminder "{kept.name}" is missing; save it again with the file.'
-        )
-    return NewRunPart(part.kind.value, kept.files[part.media], sent_file_name(part.media))
-
-
-def _insist_on_what_is_taken(
+def _parts_taken(
     kept: KeptReminder, reminder: Reminder, groups: Sequence[TargetGroup], words: Mapping[str, str]
-) -> None:
-    """Refuse what no group takes: it would fail in each of them."""
+) -> list[NewRunPart]:
+    """The messages of a run, without their texts. What no group takes is refused: it would fail in each of them."""
     widest = max(groups, key=lambda group: group.largest_file or 0)
     among = f", the most generous of its {len(groups)} groups," if len(groups) > 1 else ""
+    parts: list[NewRunPart] = []
     for number, part in enumerate(reminder.parts, 1):
+        if part.media is not None and part.media not in kept.files:
+            raise BadInput(
+                f'The file "{part.media}" of the reminder "{kept.name}" is missing; save it again with the file.'
+            )
         large = _too_large(kept, part, widest, f'"{widest.title}"{among}')
         if why := large or too_long(kept.platform, fill(part.text, words), caption=part.media is not None):
             raise BadInput(f'Message {number} of the reminder "{kept.name}" cannot be sent: {why}.')
+        if part.media is None or part.kind is None:
+            parts.append(NewRunPart("text"))
+        else:
+            parts.append(NewRunPart(part.kind.value, kept.files[part.media], sent_file_name(part.media)))
+    return parts
 
 
 def _too_large(kept: KeptReminder, part: ReminderPart, group: TargetGroup, where: str) -> str:
@@ -141,20 +140,15 @@ def _too_large(kept: KeptReminder, part: ReminderPart, group: TargetGroup, where
 
 
 def _why_not(kept: KeptReminder, group: TargetGroup, parts: Sequence[ReminderPart], texts: Sequence[str]) -> str:
-    """Why nothing can be sent to a group; empty where it can."""
+    """Why nothing can be sent to a group, or not what other groups take; empty where all of it can."""
     if group.channel is None or group.state == "deleted":
         return "This group no longer exists."
-    if group.may_post is None:
-        return "The account does not see this group; if it is in it, look again with: tidegate channel sync."
     if not group.may_post:
-        return "The account may not post in this group; have it made an admin, then: tidegate channel sync."
+        unseen = "The account does not see this group; if it is in it, look again with: tidegate channel sync."
+        barred = "The account may not post in this group; have it made an admin, then: tidegate channel sync."
+        return unseen if group.may_post is None else barred
     if not group.title and any("{group}" in part.text for part in parts):
         return "The text names the group, and this one has no name."
-    return _not_taken(kept, group, parts, texts)
-
-
-def _not_taken(kept: KeptReminder, group: TargetGroup, parts: Sequence[ReminderPart], texts: Sequence[str]) -> str:
-    """Why this group would not take a message that others take; empty where it does."""
     for part, text in zip(parts, texts, strict=True):
         if large := _too_large(kept, part, group, "this group"):
             return f"It cannot be sent: {large}."
