@@ -22,7 +22,7 @@ from tidegate.core.platform_call import Scope, ScopeKind
 from tidegate.database.pool import Connection
 from tidegate.lanes import Lane
 from tidegate.lanes.queries import pace
-from tidegate.lanes.rules.send_pace import Pace
+from tidegate.lanes.rules.send_pace import Caps, Pace
 
 ONE, TWO = ChannelId(1), ChannelId(2)
 GAP = 1.5125
@@ -175,6 +175,24 @@ async def test_clean_minutes_bring_the_pace_back(town: Town, account: Account, p
     assert sum(after[: next(n for n, gap in enumerate(after) if gap < 16)]) <= 4 * 60 + 31
     async with town.database.pool.acquire() as connection:
         assert str((await pace.shown(connection))[account.id]) == "4 a minute"
+
+
+async def test_a_send_that_waits_for_a_cap_heeds_a_higher_one(
+    town: Town, account: Account, platform: SmallPlatform
+) -> None:
+    """An operator who lifts a daily cap does not wait for the day to end: the send leaves within two minutes."""
+    capped = slower(FORTY, caps=Caps(per_day=1))
+    lane = await town.lane(account, platform, sends=capped)
+    sending = asyncio.create_task(send_all(lane, spread(2)))
+    await town.clock.advance(timedelta(hours=1))
+    assert len(platform.times()) == 1
+    async with town.database.transaction() as connection:
+        await pace.set_pace(connection, account.id, FORTY.allowance)
+    lifted_at = town.clock.ticks()
+    lane.gate.sends = FORTY
+    await town.clock.advance(timedelta(minutes=2))
+    assert sending.done()
+    assert platform.times()[1] >= lifted_at
 
 
 async def test_a_chat_that_waits_holds_nobody_else(town: Town, lane: Lane, platform: SmallPlatform) -> None:

@@ -31,6 +31,9 @@ Claimed = Callable[[Connection], Awaitable[bool]]
 
 _TUNE_EVERY = 60.0
 
+_ASK_AGAIN_AFTER = timedelta(minutes=1)
+"""A send that waits for a daily cap asks again after this: the operator may have raised the cap."""
+
 
 class _TooLate(errors.NotSent):
     """Given up here, before anything reached the platform."""
@@ -140,8 +143,9 @@ class PacedSends:
                     if answer.by_chat:
                         chat_wait = answer.wait
                         break
-                    count_pace_wait(gate.account.platform, answer.wait.total_seconds())
-                    await gate.sleep(answer.wait)
+                    pause = min(answer.wait, _ASK_AGAIN_AFTER)
+                    count_pace_wait(gate.account.platform, pause.total_seconds())
+                    await gate.sleep(pause)
             await gate.sleep(chat_wait)  # other chats are sent to meanwhile
 
     async def _expect(self, order: _Order) -> None:
