@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable
 from datetime import timedelta
-from typing import Any
 
 from tidegate.accounts.owned_transaction import owned_transaction
 from tidegate.archives.failures import failing_as
@@ -58,12 +57,6 @@ class ArchivePartFetch:
             found.append(self._digests[part.source])
         return found
 
-    async def hash_first(self) -> None:
-        """Know the digest of the first part; the part stays on the disk."""
-        first = self._taken.parts[0]
-        if first.source not in self._digests:
-            await self.fetch(first)
-
     async def hash_all(self) -> None:
         """Know the digests of all parts; each is deleted after hashing, unless it is the only one."""
         for part in self._taken.parts:
@@ -77,24 +70,35 @@ class ArchivePartFetch:
         if self._here is not None and self._here[0] == part:
             return self._here[1]
         await self.drop()
-        work = self._context.work
-        place = work.place(self._taken.archive, self._taken.parts.index(part) + 1, part.name)
-        found = PartialFile(place, file=part.file, size=part.size, host=work.host)
+        context, archive = self._context, self._taken.archive
+        place = context.work.place(archive, self._taken.parts.index(part) + 1, part.name)
+        found = PartialFile(place, file=part.file, size=part.size, host=context.work.host)
         with failing_as(FailureReason.DOWNLOAD):
             if not await asyncio.to_thread(lambda: found.is_complete):
-                await self._download(part, found)
-            await self._keep_digest(part, found)
+                await make_room(context.database, context.work, archive, found.lacking)
+                try:
+                    await asyncio.to_thread(context.work.open, found)
+                    self.progress.begin("downloading", part.name, size=found.size, done=found.size - found.left)
+                    downloading = download(self.sources[part.source], found, self.progress.add)
+                    await first_of(downloading, self.until_unwanted())
+                finally:
+                    found.close()
+            digest = await asyncio.to_thread(found.digest)
+            if self._digests.get(part.source, digest) != digest:
+                await asyncio.to_thread(found.drop)
+                raise IncompleteFile(f"{part.name} has other bytes than when it was read before; it is read once more.")
+            if part.source not in self._digests:
+                async with owned_transaction(context.database, context.lane.claim()) as connection:
+                    await filing_queue.keep_digest(connection, archive, part, digest)
+                self._digests[part.source] = digest
         self._here = (part, found)
         return found
 
-    async def while_wanted(self, moving: Coroutine[Any, Any, None]) -> None:
-        """Move bytes of the set until that is done; raises ``NotWanted`` as soon as they are not wanted any more.
+    async def until_unwanted(self) -> None:
+        """Raise ``NotWanted`` as soon as the bytes of the set are not wanted any more; run it beside what moves them.
 
         It does not wait for a call in flight, which the platform may delay for an hour.
         """
-        await first_of(moving, self._until_unwanted())
-
-    async def _until_unwanted(self) -> None:
         context = self._context
         while True:
             await context.clock.sleep(LOOK_EVERY)
@@ -108,25 +112,3 @@ class ArchivePartFetch:
         if self._here is not None:
             here, self._here = self._here[1], None
             await asyncio.to_thread(here.drop)
-
-    async def _download(self, part: TakenArchivePart, into: PartialFile) -> None:
-        context = self._context
-        await make_room(context.database, context.work, self._taken.archive, into.lacking)
-        try:
-            await asyncio.to_thread(context.work.open, into)
-            self.progress.begin("downloading", part.name, size=into.size, done=into.size - into.left)
-            await self.while_wanted(download(self.sources[part.source], into, self.progress.add))
-        finally:
-            into.close()
-
-    async def _keep_digest(self, part: TakenArchivePart, found: PartialFile) -> None:
-        """Store the digest of a part; one that differs from an earlier digest is not the same file."""
-        digest = await asyncio.to_thread(found.digest)
-        known = self._digests.get(part.source)
-        if known is not None and known != digest:
-            await asyncio.to_thread(found.drop)
-            raise IncompleteFile(f"{part.name} has other bytes than when it was read before; it is read once more.")
-        if known is None:
-            async with owned_transaction(self._context.database, self._context.lane.claim()) as connection:
-                await filing_queue.keep_digest(connection, self._taken.archive, part, digest)
-            self._digests[part.source] = digest

@@ -97,7 +97,8 @@ class SetSteps:
         self._way = way
         largest = await self._largest(way)
         if way is DeliveryWay.UPLOAD:
-            await self._fetching.hash_first()
+            if not self._fetching.digests:
+                await self._fetching.fetch(self._one.taken.parts[0])
         elif self._one.hashed:
             await self._fetching.hash_all()
         planned = manifest(self._one.taken.parts, way, largest)

@@ -5,7 +5,6 @@ Invariant: claim-before-send.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
@@ -30,6 +29,7 @@ from tidegate.archives.rules.delivery_plan import (
 from tidegate.archives.rules.retry import FailureReason
 from tidegate.core.errors import AskedToWait, ChannelGone, NotSent, OutcomeUnknown, PlatformError, Refused
 from tidegate.core.ids import MessageId
+from tidegate.core.task_groups import first_of
 from tidegate.lanes import Claimed
 from tidegate.platforms.interface import FileHandle, HandleExpired, MayNotPost, Receipt, UploadLost
 
@@ -104,7 +104,7 @@ class SetDelivery:
             if transfer.missing:
                 here = await self.fetching.fetch(part)
                 progress.begin("uploading", delivery.name, size=delivery.size, done=transfer.done)
-                await self.fetching.while_wanted(transfer.save(here.read))
+                await first_of(transfer.save(here.read), self.fetching.until_unwanted())
             try:
                 send = partial(context.lane.send_file, self.destination.channel, upload, key=delivery.key)
                 return await self._post(delivery, send)
@@ -116,37 +116,23 @@ class SetDelivery:
         """Post one message and store its number; it is there afterwards, or the error raised says why it is not.
 
         A send with an unknown outcome is repeated under its key, by which the platform knows it (S-51). That holds for
-        one account: a message that another account was sending is searched for in the destination first.
+        one account: a message that another account was sending is searched for in the destination first. A refusal
+        says nothing about an earlier doubtful send either. A rate limit is no failure: the lane waits it out.
         """
         lane, doubtful = self.context.lane, delivery.state is DeliveryState.SENDING
-        message: MessageId | None = None
-        if doubtful and delivery.account != lane.account.id:
-            message = await self._look_up(delivery)
-        if message is None:
-            claimed = partial(deliveries.begin_sending, delivery=delivery.id, account=lane.account.id)
-            receipt = await self._insist(delivery, partial(send, claimed=claimed), doubtful=doubtful)
-            message = receipt.message or await self._look_up(delivery)
-        async with owned_transaction(self.context.database, lane.claim()) as connection:
-            await deliveries.mark_sent(connection, delivery.id, message)
-
-    async def _insist(self, delivery: Delivery, send: Callable[[], Awaitable[Receipt]], *, doubtful: bool) -> Receipt:
-        """Send until there is a definite answer; a rate limit is no failure, because the lane waits it out.
-
-        It goes back to ``pending`` only when the platform definitely has not accepted it. A refusal says nothing about
-        an earlier *doubtful* send, which is therefore searched for.
-        """
+        claimed = partial(deliveries.begin_sending, delivery=delivery.id, account=lane.account.id)
+        message = await self._look_up(delivery) if doubtful and delivery.account != lane.account.id else None
         pauses = iter(PAUSES)
-        while True:
+        while message is None:
             try:
-                return await send()
+                receipt = await send(claimed=claimed)
             except AskedToWait:
                 await self._take_back(delivery, doubtful=doubtful)
             except (Refused, ChannelGone):
                 message = await self._look_up(delivery) if doubtful else None
-                if message is not None:
-                    return Receipt(message, None)
-                await self._take_back(delivery, doubtful=False)
-                raise
+                if message is None:
+                    await self._take_back(delivery, doubtful=False)
+                    raise
             except (NotSent, OutcomeUnknown) as problem:
                 doubtful = doubtful or isinstance(problem, OutcomeUnknown)
                 await self._take_back(delivery, doubtful=doubtful)
@@ -154,8 +140,14 @@ class SetDelivery:
                 if pause is None:
                     raise
                 await self.context.clock.sleep(pause)
+            else:
+                message = receipt.message or await self._look_up(delivery)
+                break
+        async with owned_transaction(self.context.database, lane.claim()) as connection:
+            await deliveries.mark_sent(connection, delivery.id, message)
 
     async def _take_back(self, delivery: Delivery, *, doubtful: bool) -> None:
+        """The message is ``pending`` again, unless the platform may have accepted it."""
         if doubtful:
             return
         async with owned_transaction(self.context.database, self.context.lane.claim()) as connection:

@@ -201,7 +201,8 @@ class FilingLoop:
         Batches are repeated until one files nothing: a set that ended may be what another was waiting for.
         """
         if self._beside:
-            self._wake(lane)
+            for wake in self._wakes[lane.account.id].values():
+                wake.set()
             return
         while True:
             result = await file_waiting_sets(lane, self._database, self._clock, self._policy)
@@ -223,17 +224,13 @@ class FilingLoop:
         While a set waits for the disk or for a destination, the queue also runs at intervals. That costs no platform
         call, and work resumes without the operator once there is room again.
         """
-        wake = self._wakes[lane.account.id][queue]
-        paused = False
+        wakes, paused = self._wakes[lane.account.id], False
         while True:
-            await first_of(wake.wait(), *([self._clock.sleep(self._look_every)] if paused else []))
-            wake.clear()
+            await first_of(wakes[queue].wait(), *([self._clock.sleep(self._look_every)] if paused else []))
+            wakes[queue].clear()
             result = await account.run(queue)
             await lane.write_ledger()
             paused = result.paused
             if result.moved_on:
-                self._wake(lane)
-
-    def _wake(self, lane: Lane) -> None:
-        for wake in self._wakes[lane.account.id].values():
-            wake.set()
+                for wake in wakes.values():
+                    wake.set()

@@ -35,7 +35,7 @@ from tidegate.archives.formats.rar import rar_entries, rar_volume_entries
 from tidegate.archives.formats.seven_zip import SIGNATURE as SEVEN_ZIP
 from tidegate.archives.formats.seven_zip import seven_zip_entries
 from tidegate.archives.formats.tar_headers import GZIP, RECORD, XZ, is_header, tar_entries
-from tidegate.archives.formats.zip_directory import zip_entries, zip_volumes
+from tidegate.archives.formats.zip_directory import zip_entries
 from tidegate.core.child_protocol import pack, read_from
 
 LONGEST_PATH = 1_000
@@ -76,11 +76,6 @@ def _bind(job: Mapping[str, Any]) -> None:
 # The readers by kind of archive
 
 
-def _zip(source: Source, listing: ArchiveListing) -> Iterator[ArchiveEntry]:
-    listing.volumes = zip_volumes(source)
-    yield from zip_entries(source)
-
-
 def _seven_zip(source: Source, _: ArchiveListing) -> Iterator[ArchiveEntry]:
     return seven_zip_entries(source)
 
@@ -93,7 +88,7 @@ def _whatever(source: Source, listing: ArchiveListing) -> Iterator[ArchiveEntry]
     """A file whose name does not say its kind: read by its first bytes, or not at all."""
     start = source.read(0, min(RECORD, source.size))
     if start.startswith(b"PK"):
-        yield from _zip(source, listing)
+        yield from zip_entries(source, listing)
     elif start.startswith(SEVEN_ZIP):
         yield from seven_zip_entries(source)
     elif start.startswith(RAR):
@@ -103,7 +98,7 @@ def _whatever(source: Source, listing: ArchiveListing) -> Iterator[ArchiveEntry]
 
 
 READERS: dict[str, Reader] = {
-    "zip": _zip,
+    "zip": zip_entries,
     "7z": _seven_zip,
     "rar": rar_entries,
     "rar volumes": rar_volume_entries,

@@ -9,7 +9,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator
 
-from tidegate.archives.formats.archive_bytes import ArchiveEntry, Damaged, Source, WorkBudget
+from tidegate.archives.formats.archive_bytes import ArchiveEntry, ArchiveListing, Damaged, Source, WorkBudget
 
 _END = struct.Struct("<4sHHHHIIH")
 _END64_LOCATOR = struct.Struct("<4sIQI")
@@ -20,8 +20,9 @@ _FULL, _MANY_DISKS = 0xFFFFFFFF, 0xFFFF
 _ENCRYPTED, _UTF8 = 0x0001, 0x0800
 
 
-def zip_entries(source: Source) -> Iterator[ArchiveEntry]:
+def zip_entries(source: Source, listing: ArchiveListing) -> Iterator[ArchiveEntry]:
     """The files in a zip in the order of its directory; folders are left out."""
+    listing.volumes = _volumes(source)
     position, stop = _directory(source)
     while position < stop:
         source.budget.spend()
@@ -40,7 +41,7 @@ def zip_entries(source: Source) -> Iterator[ArchiveEntry]:
         raise Damaged("the directory's last entry reaches beyond its end")
 
 
-def zip_volumes(source: Source) -> int:
+def _volumes(source: Source) -> int:
     """Of how many volumes the archive says it is; 1 for one that stands alone."""
     at, end = _find_end(source)
     place = at - _END64_LOCATOR.size
