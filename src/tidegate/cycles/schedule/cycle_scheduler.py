@@ -188,21 +188,27 @@ class CycleScheduler:
 
     async def _fulfil(self, served: _Served, request: CycleRequest) -> None:
         """Run one cycle, and then index the waiting archives; the report goes to the callers that wait for it."""
+        report: CycleReport | None = None
         with request.pass_on_errors():
             if request.wants_cycle:
                 report = await self._cycle(served, None if request.whole else request.channels)
-                await self._file(served.lane)
-                request.fulfil(report)
             elif request.archives:
-                await self._judge(served)
+                async with self._database.transaction() as connection:
+                    served.judged_at = await due_work.judge(connection, served.lane.claim(), self._policy.sets)
                 await self._after(served, None, whole=False)
-                await self._file(served.lane)
+            else:
+                return
+            if self._after_cycle is not None:
+                await self._after_cycle(served.lane)
+            if report is not None:
+                request.fulfil(report)
 
     async def _cycle(self, served: _Served, only: set[ChannelId] | None) -> CycleReport:
         lane, account = served.lane, served.lane.account.id
         since = self._counted.get(account, self._started_at)
         if only is None:
-            served.judged_at = await self._now()
+            async with self._database.connection() as connection:
+                served.judged_at = await now_of(connection)
         async with self._database.transaction() as connection:
             await self._heed_jump(connection, served)
         report = await run_cycle(lane, self._database, self._clock, self._policy, only=only, since=since)
@@ -210,17 +216,14 @@ class CycleScheduler:
             # Only the gate knew of a change, so a push update was lost: run the next cycle sooner.
             served.all_reported = not report.changed
             served.begun.clear()
-        self._note_parked(served, report)
+        now = self._clock.ticks()
+        served.parked |= {channel: now + pause.total_seconds() for channel, pause in report.parked.items()}
         ended = await self._mark()
         await self._after(served, report.cycle, whole=report.whole)
         await self._count_indexing(lane, report, since=ended)
         self._counted[account] = await self._mark()
         served.loop.cycled.set()
         return report
-
-    def _note_parked(self, served: _Served, report: CycleReport) -> None:
-        now = self._clock.ticks()
-        served.parked |= {channel: now + pause.total_seconds() for channel, pause in report.parked.items()}
 
     async def _after(self, served: _Served, cycle: CycleNumber | None, *, whole: bool) -> None:
         """The work after a cycle: process what it found, and list the topics once a day."""
@@ -235,18 +238,6 @@ class CycleScheduler:
             await find_previews(lane, self._database, calls=calls, cycle=cycle)
             await list_topics_daily(lane, self._database)
         await lane.write_ledger()
-
-    async def _file(self, lane: Lane) -> None:
-        if self._after_cycle is not None:
-            await self._after_cycle(lane)
-
-    async def _judge(self, served: _Served) -> None:
-        async with self._database.transaction() as connection:
-            served.judged_at = await due_work.judge(connection, served.lane.claim(), self._policy.sets)
-
-    async def _now(self) -> datetime:
-        async with self._database.connection() as connection:
-            return await now_of(connection)
 
     async def _mark(self) -> CallId:
         async with self._database.connection() as connection:
