@@ -189,35 +189,25 @@ def _offered(message: Message, now: datetime) -> Iterable[OfferedFile]:
 
 
 def _with_part(sets: list[KeptSet], offered: OfferedFile) -> list[KeptSet]:
-    """The sets of one name with one more part: in a set that may take it, else in one of its own."""
-    placed = _matched(sets, place_part([one.set for one in sets], offered.part), offered.name[0])
-    late = [
-        old
-        for old, new in zip(sets, placed[: len(sets)], strict=True)
-        if new is not old and old.state not in _TAKES_PARTS and new.set.parts != old.set.parts
-    ]
-    if not late:
-        return placed
-    own = place_part([], offered.part)
-    return [*sets, KeptSet(None, offered.name[0], "collecting", own[0])]
+    """The sets of one name with one more part: in a set that may take it, else in one of its own.
 
-
-def _matched(sets: Sequence[KeptSet], after: Sequence[ArchiveSet], topic: TopicId) -> list[KeptSet]:
-    """The sets as they are *after* a part was placed, in their order.
-
-    One that became part of another is empty, and new ones come last.
+    They keep their order. One that became part of another is empty, and new ones come last.
     """
+    after, topic = place_part([one.set for one in sets], offered.part), offered.name[0]
     new = [one for one in after if all(one is not kept.set for kept in sets)]
-    matched: list[KeptSet] = []
+    placed: list[KeptSet] = []
     for kept in sets:
         if any(kept.set is one for one in after):
-            matched.append(kept)
+            placed.append(kept)
             continue
         own = {*kept.set.parts.values()}
         heir = next((one for one in new if own & {*one.parts.values()}), None)
+        left = heir or replace(kept.set, parts={}, spares=())
+        if kept.state not in _TAKES_PARTS and left.parts != kept.set.parts:  # too late for this set
+            return [*sets, *(KeptSet(None, topic, "collecting", one) for one in place_part([], offered.part))]
         new = [one for one in new if one is not heir]
-        matched.append(replace(kept, set=heir or replace(kept.set, parts={}, spares=())))
-    return [*matched, *(KeptSet(None, topic, "collecting", one) for one in new)]
+        placed.append(replace(kept, set=left))
+    return [*placed, *(KeptSet(None, topic, "collecting", one) for one in new)]
 
 
 # Topics
