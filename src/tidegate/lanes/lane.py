@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import timedelta
 from typing import Any, TypeVar
 
@@ -17,7 +17,6 @@ from tidegate.platforms.interface import Cursor, FileHandle, Head, Receipt, Send
 from tidegate.platforms.interface.capabilities import ability_of
 
 A = TypeVar("A")
-T = TypeVar("T")
 
 _ANY_DOCUMENT = interface.FileSearch()
 
@@ -285,16 +284,19 @@ class Lane:
     async def hints(self, *, most: int) -> Sequence[interface.UpdateHint]:
         """Wait for push updates, and take up to *most* of those that have arrived."""
         client = self._require(interface.Hints, "tell when something changes")
-        return await self._next_update(lambda: client.hints(most=most))
+        self.gate.require_open()
+        try:
+            return await client.hints(most=most)
+        except (SignedOut, Banned) as stop:
+            await self.gate.heed_stop(stop)
+            raise
 
     async def next_arrival(self) -> uploads.Arrived:
         """Wait for the next receipt that a message of ours has arrived."""
-        return await self._next_update(self._require(uploads.Acknowledges, "tell what has arrived").next_arrival)
-
-    async def _next_update(self, wait: Callable[[], Awaitable[T]]) -> T:
+        client = self._require(uploads.Acknowledges, "tell what has arrived")
         self.gate.require_open()
         try:
-            return await wait()
+            return await client.next_arrival()
         except (SignedOut, Banned) as stop:
             await self.gate.heed_stop(stop)
             raise
