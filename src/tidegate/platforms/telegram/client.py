@@ -215,16 +215,15 @@ class TelegramAccount(ConnectionHooks):
     # Sends
 
     async def send(self, channel: ChannelId, text: str, *, key: SendKey) -> Receipt:
-        number = send_requests.random_id(key)
-        return await self._post(
-            functions.messages.SendMessageRequest(self._peer(channel), text, random_id=number), number
-        )
+        return await self._post(functions.messages.SendMessageRequest(self._peer(channel), text), key)
 
     async def send_file(self, channel: ChannelId, upload: Upload, *, key: SendKey) -> Receipt:
-        return await self._send_media(channel, send_requests.uploaded(upload), "", key)
+        media = send_requests.uploaded(upload)
+        return await self._post(functions.messages.SendMediaRequest(self._peer(channel), media, ""), key)
 
     async def copy_file(self, channel: ChannelId, handle: FileHandle, *, key: SendKey) -> Receipt:
-        return await self._send_media(channel, send_requests.copied(handle), "", key)
+        media = send_requests.copied(handle)
+        return await self._post(functions.messages.SendMediaRequest(self._peer(channel), media, ""), key)
 
     async def register(self, upload: Upload, media: Media) -> MediaRef:
         request = functions.messages.UploadMediaRequest(types.InputPeerSelf(), send_requests.to_keep(upload, media))
@@ -232,18 +231,16 @@ class TelegramAccount(ConnectionHooks):
 
     async def post(self, channel: ChannelId, media: Media, ref: MediaRef, *, caption: str, key: SendKey) -> Receipt:
         try:
-            return await self._send_media(channel, send_requests.postable(ref), caption, key)
+            kept = send_requests.postable(ref)
+            return await self._post(functions.messages.SendMediaRequest(self._peer(channel), kept, caption), key)
         except (interface.HandleExpired, MediaGone) as lost:
             raise interface.UploadLost(
                 f"Telegram no longer takes {media.name} by what it gave for it: {lost}"
             ) from lost
 
-    async def _send_media(self, channel: ChannelId, media: Any, caption: str, key: SendKey) -> Receipt:
-        number = send_requests.random_id(key)
-        request = functions.messages.SendMediaRequest(self._peer(channel), media, caption, random_id=number)
-        return await self._post(request, number)
-
-    async def _post(self, request: Any, number: int) -> Receipt:
+    async def _post(self, request: Any, key: SendKey) -> Receipt:
+        """Send a request that posts a message, under the number by which Telegram recognises a repeat."""
+        request.random_id = send_requests.random_id(key)
         try:
             answer = await self._connection.ask(request)
         except AlreadySent:
@@ -252,7 +249,7 @@ class TelegramAccount(ConnectionHooks):
             if type(problem) is PlatformError:  # an error on Telegram's side: it may have accepted the message
                 raise ServerTrouble(f"Nobody knows whether the message arrived: {problem}") from problem
             raise
-        return send_requests.receipt_of(answer, number)
+        return send_requests.receipt_of(answer, request.random_id)
 
     # Names
 
