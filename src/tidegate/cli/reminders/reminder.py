@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from tidegate.reminders.estimate import ReminderEstimate
     from tidegate.reminders.queries.reminders import KeptReminder
     from tidegate.reminders.queries.runs import Run
-    from tidegate.reminders.reminder import Reminder
 
 app = typer.Typer(help="Reminders: which messages go to which groups, and when.", no_args_is_help=True)
 
@@ -39,8 +38,9 @@ def add(file: File, *, json: Json = False) -> None:
 async def _add(file: str, *, as_json: bool) -> None:
     from tidegate.reminders import saved_reminder
     from tidegate.reminders.reminder_files import read_files
+    from tidegate.reminders.reminder_parser import read_reminder
 
-    reminder = _read(file)
+    reminder = read_reminder(_text_of(file))
     files = await read_files(reminder, _folder(file))
     async with command_runner.runtime() as runtime:
         async with runtime.database.transaction() as connection:
@@ -84,9 +84,9 @@ async def _edit(name: str, file: str | None, read_again: list[str], *, as_json: 
             written = edited_text(as_toml(before), extension=".toml")
             if written is None:
                 raise NothingToDo("The editor was closed without saving; nothing was changed.")
-            reminder = read_reminder(written)
         else:
-            reminder = _read(file)
+            written = _text_of(file)
+        reminder = read_reminder(written)
         stored = {*media_names(before), *kept.files} - set(read_again)
         files = await read_files(reminder, _folder(file or "-"), stored=stored)
         _say_not_read(media_names(reminder), stored, _folder(file or "-"))
@@ -327,13 +327,11 @@ async def _remove(name: str) -> None:
 app.command()(targets)
 
 
-def _read(file: str) -> Reminder:
-    from tidegate.reminders.reminder_parser import read_reminder
-
+def _text_of(file: str) -> str:
     if file == "-":
-        return read_reminder(sys.stdin.read())
+        return sys.stdin.read()
     try:
-        return read_reminder(Path(file).read_text(encoding="utf-8"))
+        return Path(file).read_text(encoding="utf-8")
     except OSError as problem:
         raise BadInput(f"The file {file} cannot be read: {problem.strerror}.") from problem
     except UnicodeDecodeError as problem:
