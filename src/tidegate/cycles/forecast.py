@@ -65,7 +65,7 @@ async def foresee(connection: Connection, account: Account, policy: CyclePolicy)
 
 @asynccontextmanager
 async def _as_if_begun(connection: Connection, account: Account) -> AsyncIterator[None]:
-    """A cycle would take over channels that no account reads. Here that is rolled back at the end."""
+    """Take over the channels that no account reads, as a cycle would, and roll that back at the end."""
     claiming = connection.transaction()
     await claiming.start()
     try:
@@ -110,9 +110,8 @@ async def _foresee(connection: Connection, account: Account, policy: CyclePolicy
     messages = await _messages_to_retry(connection, memory, policy)
     unread = any(place.memory.unread_upto is not None for place in memory.places)
     compared = policy.history.reconcile_calls if unread else 0
-    counters = await channel_histories.count(connection, account.id) + len(
-        memory.places
-    )  # of messages, and of documents
+    histories = await channel_histories.count(connection, account.id)
+    counters = histories + len(memory.places)  # one of messages for each history, one of documents for each place
     counted = min(AT_ONCE, counters) + await message_counts.searches_due(connection, account.id)
     calls = _calls(memory, asleep, policy, messages) + CallBounds(0, compared + counted)
     return CycleForecast(account.name, cycle, calls, verdicts)

@@ -1,4 +1,4 @@
-"""What a platform sent about a message, packed small: JSON, compressed with a dictionary that all messages share.
+"""What a platform sent about a message: JSON, compressed with a dictionary that all messages share.
 
 PostgreSQL compresses only rows above two kilobytes, and most messages are smaller. A packed value begins with the
 number of its dictionary. A dictionary that was used is never changed: a better one gets the next number.
@@ -17,12 +17,12 @@ _DICTIONARIES = {1: (files("tidegate.history") / "dictionaries" / "1.txt").read_
 
 _NEWEST = max(_DICTIONARIES)
 _PLAIN, _LONGEST_PLAIN = 0, 100
-"""The mark of JSON that is not compressed, and up to how many bytes it is not: that takes a tenth of the time."""
+"""JSON up to so many bytes is stored as it is, after this mark: compressing it would take ten times as long."""
 
 _ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"))
 
 _PRIMED = zlib.compressobj(6, zlib.DEFLATED, -14, 5, zlib.Z_DEFAULT_STRATEGY, _DICTIONARIES[_NEWEST])
-"""Has read the dictionary; a copy of it is made faster than a new one."""
+"""A compressor that has read the dictionary. To copy it is faster than to make a new one."""
 
 
 def pack(value: Mapping[str, Any]) -> bytes | None:

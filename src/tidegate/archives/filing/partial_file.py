@@ -63,7 +63,7 @@ class PartialFile:
         return [block for block in range(-(-self.size // BLOCK)) if block not in self._arrived]
 
     def open(self) -> None:
-        """Resume where the record ends, or start over where there is no valid record."""
+        """Resume where the record ends, or start over where there is no valid record; reserve all its space now."""
         with on_disk(self.path):
             self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             self._arrived = self._recorded()
@@ -72,15 +72,11 @@ class PartialFile:
                 self._record.write_bytes(self._header)
             flags = os.O_RDWR | os.O_CREAT
             self._open = (os.open(self._data, flags, 0o600), os.open(self._record, flags, 0o600))
-
-    def take_room(self) -> None:
-        """Reserve all the space it needs on the disk now."""
-        assert self._open is not None
-        try:
-            os.posix_fallocate(self._open[0], 0, self.size)
-        except OSError as problem:
-            if problem.errno not in _CANNOT_RESERVE:
-                raise
+            try:
+                os.posix_fallocate(self._open[0], 0, self.size)
+            except OSError as problem:
+                if problem.errno not in _CANNOT_RESERVE:
+                    raise
 
     def _recorded(self) -> set[int]:
         if not (self._believed and self._data.is_file() and self._record.is_file()):

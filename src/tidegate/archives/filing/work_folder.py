@@ -148,7 +148,6 @@ class WorkFolder:
             with _alone(self.path):
                 self.require_room(file.lacking)
                 file.open()
-                file.take_room()
 
     def _make(self) -> None:
         self.path.parent.mkdir(parents=True, exist_ok=True)

@@ -31,7 +31,7 @@ def rar4_blocks(source: Source, position: int, end: int) -> Iterator[Block]:
             raise Damaged("a block is shorter than its header, or reaches beyond the end")
         header = source.read(position, size)
         if _is_checked(kind, flags) and crc32(header[2:]) & 0xFFFF != checksum:
-            raise Damaged("a block does not add up")
+            raise Damaged("the checksum of a block is wrong")
         if kind == _ARCHIVE and flags & _ARCHIVE_ENCRYPTED:
             raise Encrypted
         if kind == _END:

@@ -106,7 +106,7 @@ def _parse(content: bytes, budget: WorkBudget) -> _Header:
     checksum = int.from_bytes(outer.take(4), "little")
     size = outer.number()
     if outer.at + size != len(content) or crc32(content[4:]) != checksum:
-        raise Damaged("a header does not add up")
+        raise Damaged("the checksum of a header is wrong")
     fields = _Fields(outer.take(size))
     kind, flags = fields.number(), fields.number()
     extra = fields.number() if flags & _HAS_EXTRA else 0

@@ -57,7 +57,7 @@ def main() -> None:
         _bind(job)
         listing = ArchiveListing()
         budget = WorkBudget(job["steps"], job["inflated"])
-        source = Source(job["size"], _Road(job["fetched"], job["reads"]).fetch, job["parts"], budget=budget)
+        source = Source(job["size"], _ParentReads(job["fetched"], job["reads"]).fetch, job["parts"], budget=budget)
         entries, flags = list_entries(READERS[job["format"]](source, listing), job["most"], job["names"])
         _answer(entries, {"flags": flags, "volumes": listing.volumes, "followed": listing.followed})
 
@@ -134,7 +134,7 @@ def list_entries(entries: Iterator[ArchiveEntry], most: int, names: int) -> tupl
     return listed, [flag for flag, holds in flags.items() if holds]
 
 
-class _Road:
+class _ParentReads:
     """Reads an archive's bytes through the parent, with a limit on the number of reads and of bytes."""
 
     def __init__(self, fetched: int, reads: int) -> None:

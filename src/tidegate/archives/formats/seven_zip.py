@@ -49,10 +49,10 @@ def _header(source: Source) -> bytes:
     start = source.read(0, _START.size)
     signature, _, _, checksum, offset, size, header_checksum = _START.unpack(start)
     if signature != SIGNATURE or crc32(start[12:]) != checksum:
-        raise Damaged("the start does not add up")
+        raise Damaged("the checksum of the start is wrong")
     header = _piece(source, offset, size)
     if crc32(header) != header_checksum:
-        raise Damaged("the header does not add up")
+        raise Damaged("the checksum of the header is wrong")
     return header
 
 

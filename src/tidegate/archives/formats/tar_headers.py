@@ -59,7 +59,7 @@ def _walk(source: Bytes, budget: WorkBudget) -> Iterator[ArchiveEntry]:
     while any(record := source.read(position, RECORD)):
         budget.spend()
         if not is_header(record):
-            raise Damaged("a header does not add up")
+            raise Damaged("the checksum of a header is wrong")
         size, kind = _number(record[124:136]), record[156:157]
         position += RECORD
         if kind in (_LONG_NAME, _NOTES):

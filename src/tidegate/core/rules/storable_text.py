@@ -13,7 +13,7 @@ from typing import Any
 
 NUL_SIGN = "\u2400"
 ORIGINALS = "tidegate_original"
-"""Under this key the JSON beside a message keeps what its texts were, each as JSON that is plain ASCII."""
+"""The key of a message's stored JSON under which its original texts are kept, each as JSON in plain ASCII."""
 
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 

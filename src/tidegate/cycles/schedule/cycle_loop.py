@@ -78,7 +78,7 @@ class CycleLoop:
 
     async def requested(self, span: timedelta | None, following: asyncio.Task[None]) -> bool:
         """Wait that long for a request; False when none came. An error of the push updates is raised here."""
-        async with beside(self.requests.left(), *([] if span is None else [self.clock.sleep(span)])) as waiting:
+        async with beside(self.requests.left.wait(), *([] if span is None else [self.clock.sleep(span)])) as waiting:
             await asyncio.wait([*waiting, following], return_when=asyncio.FIRST_COMPLETED)
             if following.done():
                 following.result()

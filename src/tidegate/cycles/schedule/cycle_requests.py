@@ -57,7 +57,8 @@ class CycleRequests:
     def __init__(self, *, only_asked: bool = False) -> None:
         self._only_asked = only_asked
         self._next = CycleRequest()
-        self._left = asyncio.Event()
+        self.left = asyncio.Event()
+        """Set while there is a request."""
 
     def ask(self, channel: ChannelId | None) -> asyncio.Future[CycleReport]:
         """Request a cycle over *channel*, or over everything; the future is its report."""
@@ -76,12 +77,12 @@ class CycleRequests:
             self._next.whole = True
         else:
             self._next.channels.add(channel)
-        self._left.set()
+        self.left.set()
 
     def note_archives(self) -> None:
         """Archives arrived without a cycle, or may have become complete meanwhile."""
         self._next.archives = True
-        self._left.set()
+        self.left.set()
 
     @property
     def is_asked(self) -> bool:
@@ -91,9 +92,5 @@ class CycleRequests:
     def take(self) -> CycleRequest:
         """All requests so far; later ones belong to the cycle after."""
         taken, self._next = self._next, CycleRequest()
-        self._left.clear()
+        self.left.clear()
         return taken
-
-    async def left(self) -> None:
-        """Wait for a request."""
-        await self._left.wait()

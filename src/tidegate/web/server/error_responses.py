@@ -17,7 +17,8 @@ from tidegate.database.pool import AWAY
 from tidegate.web.page_response import is_htmx, page
 from tidegate.web.template_filters import cut, steady
 
-_NAMED = 10  # things wrong with a request
+_NAMED = 10
+"""How many errors of one request are listed; the others are counted."""
 
 _log = structlog.get_logger(__name__)
 
