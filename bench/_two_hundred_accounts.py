@@ -15,8 +15,8 @@ from pydantic import SecretStr
 from bench._database_server import own_database
 from bench._loopback_accounts import Town, add_everybody, town
 from tidegate.app.composition import Runtime, run_worker
-from tidegate.app.mirror_service import worker_setup
 from tidegate.app.settings import Settings
+from tidegate.app.worker_setup import worker_setup
 from tidegate.core.account import Account
 from tidegate.core.clock import SystemClock
 from tidegate.database.pool import Database

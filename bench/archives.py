@@ -26,13 +26,13 @@ from bench._database_server import own_database
 from bench._telegram import Reader, connected_reader, loopback_telegram, plain_client
 from tidegate.archives.contents_indexer import index_waiting_sets
 from tidegate.archives.file_handles import SourceFile
-from tidegate.archives.filing.archive_steps import FilingPolicy
 from tidegate.archives.filing.download import download
 from tidegate.archives.filing.partial_file import PartialFile
 from tidegate.archives.filing.queues import file_waiting_sets
+from tidegate.archives.filing.set_filing import FilingPolicy
 from tidegate.archives.filing.work_folder import WorkFolder
 from tidegate.archives.formats.archive_bytes import BLOCK as INDEX_BLOCK
-from tidegate.archives.queries.contents import TakenArchivePart, TakenSet
+from tidegate.archives.queries.indexing_queue import TakenArchivePart, TakenSet
 from tidegate.archives.rules.file_names import ArchiveKind
 from tidegate.archives.rules.retry import RetryPolicy
 from tidegate.core.clock import SystemClock

@@ -47,7 +47,7 @@ Item = TypeVar("Item")
 
 _numbers = itertools.count()
 _FORKED_WITH = [
-    "tidegate.cli", "tidegate.app.composition", "tidegate.app.mirror_service", "tidegate.web",
+    "tidegate.cli", "tidegate.app.composition", "tidegate.app.worker_setup", "tidegate.web",
     "tidegate.demo.running_demo", "tidegate.database.migrations.steps", "tests.cli.program", "tests.cli.frozen_modules",
 ]  # fmt: skip
 _MARKS = (

@@ -22,9 +22,9 @@ from tidegate.accounts.queries import accounts
 from tidegate.app import platform_registry
 from tidegate.app.account_setup import forget, join, new_account
 from tidegate.app.composition import Runtime, run_worker
-from tidegate.app.mirror_service import worker_setup
 from tidegate.app.operator_requests import MirrorRequest, enable
 from tidegate.app.settings import Settings
+from tidegate.app.worker_setup import worker_setup
 from tidegate.channels.queries import channels
 from tidegate.core import platform
 from tidegate.core.account import Account, Standing

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.archives.waiting_sets import add_reader
-from tidegate.archives.queries import contents
-from tidegate.archives.queries.contents import TakenSet
+from tidegate.archives.queries import indexing_queue
+from tidegate.archives.queries.indexing_queue import TakenSet
 from tidegate.archives.rules.contained_file import ContainedFile
 from tidegate.core.ids import AccountId
 from tidegate.database.pool import Database
@@ -20,4 +20,6 @@ async def reader(database: Database) -> AccountId:
 
 async def keep(database: Database, taken: TakenSet, *paths: str) -> bool:
     async with database.transaction() as connection:
-        return await contents.keep(connection, taken, [ContainedFile(path, 5, encrypted=False) for path in paths], [])
+        return await indexing_queue.keep(
+            connection, taken, [ContainedFile(path, 5, encrypted=False) for path in paths], []
+        )

@@ -19,8 +19,8 @@ from tests.scenes.telegram_mirror import Mirror
 from tests.waiting import until
 from tidegate.archives.documents import archive_shown
 from tidegate.archives.failures import failing_as
-from tidegate.archives.filing.archive_steps import FilingPolicy
 from tidegate.archives.filing.queues import FilingLoop, FilingResult
+from tidegate.archives.filing.set_filing import FilingPolicy
 from tidegate.archives.filing.work_folder import WorkFolder
 from tidegate.archives.rules.retry import FailureReason
 from tidegate.core.clock import SystemClock

@@ -5,9 +5,9 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 
 from tidegate.accounts.queries import accounts
-from tidegate.archives.queries import archive_sets, contents
+from tidegate.archives.queries import archive_sets, indexing_queue
 from tidegate.archives.queries.archive_sets import KeptSet
-from tidegate.archives.queries.contents import TakenSet
+from tidegate.archives.queries.indexing_queue import TakenSet
 from tidegate.archives.rules.file_names import ArchiveKind
 from tidegate.archives.rules.set_assembly import ArchivePart, place_part
 from tidegate.channels.queries import channels
@@ -44,6 +44,6 @@ async def waiting(database: Database, *names: str) -> None:
 
 async def take(database: Database, reader: AccountId) -> TakenSet:
     async with database.transaction() as connection:
-        taken = await contents.take(connection, reader, [ArchiveKind.ZIP])
+        taken = await indexing_queue.take(connection, reader, [ArchiveKind.ZIP])
     assert taken is not None
     return taken

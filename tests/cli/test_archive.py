@@ -16,7 +16,7 @@ from tests.cli.account_commands import ask
 from tests.cli.channel_commands import add_account, control, do, told
 from tests.cli.command_result import run
 from tests.cli.program import tidegate
-from tidegate.archives.queries import contents
+from tidegate.archives.queries import indexing_queue
 from tidegate.archives.rules.retry import ArchiveFailure, FailureReason
 from tidegate.core.ids import AccountId
 from tidegate.database.pool import Database
@@ -32,7 +32,7 @@ async def some_archives(database: Database, account: AccountId) -> tuple[int, in
     bad = await take(database, account)
     async with database.transaction() as connection:
         failure = ArchiveFailure(2, FailureReason.DOWNLOAD, 5, AT, size=1_000)
-        await contents.fail(connection, bad, failure, "It did not arrive.", given_up=True)
+        await indexing_queue.fail(connection, bad, failure, "It did not arrive.", given_up=True)
     return good.archive, bad.archive
 
 

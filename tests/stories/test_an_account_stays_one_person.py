@@ -14,8 +14,8 @@ from tidegate.accounts.queries import accounts
 from tidegate.app import operator_requests
 from tidegate.app.account_setup import join, new_account, rejoin
 from tidegate.app.composition import Runtime, run_worker
-from tidegate.app.mirror_service import worker_setup
 from tidegate.app.settings import Settings
+from tidegate.app.worker_setup import worker_setup
 from tidegate.core.account import Account, AccountState, Standing
 from tidegate.core.clock import SystemClock
 from tidegate.core.errors import BadInput

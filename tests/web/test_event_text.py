@@ -13,7 +13,7 @@ from tests.web.visiting import sign_in, visiting
 from tidegate.access.queries import sign_ins, tokens
 from tidegate.access.queries.tokens import TokenScope
 from tidegate.accounts.queries import accounts
-from tidegate.archives.queries import archive_list, archive_pauses, contents
+from tidegate.archives.queries import archive_list, archive_pauses, indexing_queue
 from tidegate.archives.rules.contained_file import ContainedFile
 from tidegate.archives.rules.retry import ArchiveFailure, FailureReason
 from tidegate.channels.queries import channels
@@ -54,7 +54,7 @@ async def fail_archive(database: Database, reader: AccountId, detail: str, *, gi
     taken = await take(database, reader)
     failure = ArchiveFailure(1, FailureReason.DOWNLOAD, 1, LATER)
     async with database.transaction() as connection:
-        assert await contents.fail(connection, taken, failure, detail, given_up=given_up)
+        assert await indexing_queue.fail(connection, taken, failure, detail, given_up=given_up)
 
 
 class TestArchives:
@@ -88,8 +88,8 @@ class TestArchives:
         await fail_archive(database, reader, "")
         [reopened, filed] = [await take(database, reader), await take(database, reader)]
         async with database.transaction() as connection:
-            await contents.reopen(connection, reopened, 3)
-            await contents.keep(connection, filed, [ContainedFile("x.stl", 5, encrypted=False)], ["encrypted"])
+            await indexing_queue.reopen(connection, reopened, 3)
+            await indexing_queue.keep(connection, filed, [ContainedFile("x.stl", 5, encrypted=False)], ["encrypted"])
             await archive_list.ask_again(connection, None, None)
         assert await words_of(database, "filing.paused") == ["The disk is full."]
         assert await words_of(database, "reading.paused") == ["No process."]

@@ -8,7 +8,7 @@ from typing import Any
 
 from tidegate.accounts.queries import accounts
 from tidegate.app.composition import Runtime, run_worker
-from tidegate.app.mirror_service import worker_setup
+from tidegate.app.worker_setup import worker_setup
 from tidegate.core.account import Account, AccountState
 from tidegate.core.clock import SystemClock
 from tidegate.core.errors import BadInput, TidegateError

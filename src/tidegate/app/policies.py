@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tidegate.app.settings import Settings
-from tidegate.archives.filing.archive_steps import FilingPolicy
+from tidegate.archives.filing.set_filing import FilingPolicy
 from tidegate.archives.filing.work_folder import WorkFolder
 from tidegate.archives.rules.retry import RetryPolicy
 from tidegate.archives.rules.set_assembly import SetPolicy

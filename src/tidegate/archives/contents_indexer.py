@@ -18,8 +18,8 @@ from tidegate.archives.formats.sandbox import (
     NotListed,
     SandboxLimits,
 )
-from tidegate.archives.queries import archive_pauses, contents, filing_queue
-from tidegate.archives.queries.contents import TakenSet
+from tidegate.archives.queries import archive_pauses, filing_queue, indexing_queue
+from tidegate.archives.queries.indexing_queue import TakenSet
 from tidegate.archives.remote_file import RemoteFile
 from tidegate.archives.rules import retry
 from tidegate.archives.rules.file_names import ArchiveKind
@@ -83,12 +83,12 @@ async def index_waiting_sets(
     worked = IndexingResult()
     unreadable: set[ChannelId] = set()
     async with owned_transaction(database, lane.claim()) as connection:
-        await contents.put_back(connection, lane.account.id)
+        await indexing_queue.put_back(connection, lane.account.id)
     async with ContentsSandbox(limits) as reader:
         indexer = _Indexer(lane, database, policy, reader, cycle)
         for _ in range(most):
             async with owned_transaction(database, lane.claim()) as connection:
-                taken = await contents.take(connection, lane.account.id, WORKABLE, without=unreadable)
+                taken = await indexing_queue.take(connection, lane.account.id, WORKABLE, without=unreadable)
                 if taken is None:
                     await archive_pauses.clear_no_process(connection, lane.account.id)
                     return worked
@@ -138,14 +138,14 @@ class _Indexer:
         if (volumes := _lacking(taken, found)) is not None:
             return await self._reopen(taken, volumes, all_counted=not found.followed)
         async with owned_transaction(self.database, self.lane.claim()) as connection:
-            await contents.keep(connection, taken, found.files, found.flags)
+            await indexing_queue.keep(connection, taken, found.files, found.flags)
             if self.reader.children:
                 await archive_pauses.clear_no_process(connection, self.lane.account.id)
         return SetOutcome.INDEXED
 
     async def _reopen(self, taken: TakenSet, volumes: int, *, all_counted: bool) -> SetOutcome:
         async with owned_transaction(self.database, self.lane.claim()) as connection:
-            await contents.reopen(connection, taken, volumes, all_counted=all_counted)
+            await indexing_queue.reopen(connection, taken, volumes, all_counted=all_counted)
         log.info("archive.reopened", archive=taken.archive, name=taken.name, parts=len(taken.parts), volumes=volumes)
         return SetOutcome.REOPENED
 

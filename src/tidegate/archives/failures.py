@@ -10,8 +10,8 @@ import structlog
 from tidegate.accounts.owned_transaction import owned_transaction
 from tidegate.archives.file_handles import SourceGone
 from tidegate.archives.filing.download import IncompleteFile
-from tidegate.archives.queries import contents
-from tidegate.archives.queries.contents import TakenSet
+from tidegate.archives.queries import indexing_queue
+from tidegate.archives.queries.indexing_queue import TakenSet
 from tidegate.archives.rules import retry
 from tidegate.archives.rules.retry import FailureReason, FailureState, RetryPolicy
 from tidegate.core.errors import ENDS_CYCLE, ChannelGone, NotSent, PlatformError, Refused
@@ -32,7 +32,7 @@ async def record_failure(
             taken.earlier, message=taken.message, reason=reason, size=taken.size, policy=policy, now=now
         )
         given_up = retry.state_of(failure, policy, now) is FailureState.GIVEN_UP
-        await contents.fail(connection, taken, failure, detail, given_up=given_up)
+        await indexing_queue.fail(connection, taken, failure, detail, given_up=given_up)
     log.warning("archive.failed", archive=taken.archive, name=taken.name, reason=reason.value, detail=detail)
 
 

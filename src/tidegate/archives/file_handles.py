@@ -6,8 +6,8 @@ import asyncio
 from dataclasses import replace
 
 from tidegate.accounts.owned_transaction import owned_transaction
-from tidegate.archives.queries import contents
-from tidegate.archives.queries.contents import TakenArchivePart, TakenSet
+from tidegate.archives.queries import indexing_queue
+from tidegate.archives.queries.indexing_queue import TakenArchivePart, TakenSet
 from tidegate.core.errors import Refused
 from tidegate.core.ids import CycleNumber
 from tidegate.database.pool import Database
@@ -71,5 +71,5 @@ class SourceFile:
         handle = same[0].handle
         async with owned_transaction(self._database, self._lane.claim()) as connection:
             renewed = replace(part, handle=handle)
-            await contents.keep_handle(connection, self._taken.archive, renewed, self._lane.account.id)
+            await indexing_queue.keep_handle(connection, self._taken.archive, renewed, self._lane.account.id)
         return handle

@@ -1,7 +1,7 @@
 """Lanes: one client per account with the platform's verbs; every call is rate limited, paused when required, logged."""
 
 from tidegate.lanes.call_gate import CallGate
-from tidegate.lanes.concurrency_limits import TRANSFERS, ReadLimits, SendLimits
+from tidegate.lanes.call_limits import TRANSFERS, ReadLimits, SendLimits
 from tidegate.lanes.lane import Lane
 from tidegate.lanes.long_waits import parking_long_waits
 from tidegate.lanes.sends import Claimed

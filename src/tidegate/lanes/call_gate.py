@@ -16,7 +16,7 @@ from tidegate.core.errors import AskedToWait, Banned, LongWait, NotOurs, SignedO
 from tidegate.core.ids import ChannelId
 from tidegate.core.platform_call import CallOutcome, Scope, ScopeKind
 from tidegate.database.pool import AWAY, Connection, Database
-from tidegate.lanes.concurrency_limits import CAREFUL, SendLimits
+from tidegate.lanes.call_limits import CAREFUL, SendLimits
 from tidegate.lanes.long_waits import is_too_long
 from tidegate.lanes.metrics import count_call, count_wait
 from tidegate.lanes.queries import pace, waits

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from tidegate.core.errors import Banned, ChannelGone, LongWait, Refused, SignedOut
 from tidegate.core.ids import ChannelId, CycleNumber, GuildId, MessageId, RunId, TopicId
 from tidegate.lanes.call_gate import CallGate
-from tidegate.lanes.concurrency_limits import TRANSFERS, ReadLimits
+from tidegate.lanes.call_limits import TRANSFERS, ReadLimits
 from tidegate.lanes.reads import PacedReads
 from tidegate.lanes.sends import Claimed, FailurePause, PacedSends
 from tidegate.platforms import interface

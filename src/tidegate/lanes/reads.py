@@ -14,8 +14,8 @@ from tidegate.core import errors
 from tidegate.core.ids import ChannelId, CycleNumber
 from tidegate.core.platform_call import CallKind, CallOutcome
 from tidegate.lanes.call_gate import CallGate
+from tidegate.lanes.call_limits import ReadLimits
 from tidegate.lanes.call_outcomes import outcome_of
-from tidegate.lanes.concurrency_limits import ReadLimits
 from tidegate.lanes.rules.send_pace import Pace, PaceBucket, PaceWait, charge
 
 T = TypeVar("T")

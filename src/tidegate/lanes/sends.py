@@ -17,8 +17,8 @@ from tidegate.core.ids import CallId, ChannelId, RunId
 from tidegate.core.platform_call import CallOutcome
 from tidegate.database.pool import AWAY, Connection
 from tidegate.lanes.call_gate import CallGate
+from tidegate.lanes.call_limits import HAND_OVER_WITHIN
 from tidegate.lanes.call_outcomes import outcome_of
-from tidegate.lanes.concurrency_limits import HAND_OVER_WITHIN
 from tidegate.lanes.metrics import count_pace_wait
 from tidegate.lanes.queries import pace
 from tidegate.lanes.queries.pace import ChatLimit, GrantedSend, HeldBack

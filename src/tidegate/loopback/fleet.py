@@ -21,9 +21,9 @@ from pydantic import SecretStr
 
 from tidegate.app import logs
 from tidegate.app.composition import Runtime, open_runtime, run_worker
-from tidegate.app.mirror_service import WorkerSetup, worker_setup
 from tidegate.app.setting_types import LogLevel
 from tidegate.app.settings import Settings
+from tidegate.app.worker_setup import WorkerSetup, worker_setup
 from tidegate.core import child_process
 from tidegate.core.account import Account
 from tidegate.core.clock import SystemClock

@@ -10,7 +10,7 @@ from tidegate.core.clock import Clock, SystemClock
 from tidegate.core.platform import Platform
 from tidegate.database.pool import Database
 from tidegate.lanes import CallGate, Lane, ReadLimits, SendLimits
-from tidegate.lanes.concurrency_limits import CAREFUL
+from tidegate.lanes.call_limits import CAREFUL
 from tidegate.lanes.queries.calls import CallLog
 from tidegate.platforms.interface import PlatformClient
 

@@ -15,8 +15,8 @@ from tidegate.archives.filing.filing_context import FilingContext
 from tidegate.archives.filing.partial_file import PartialFile
 from tidegate.archives.filing.progress import FilingProgress
 from tidegate.archives.queries import filing_queue
-from tidegate.archives.queries.contents import TakenArchivePart, TakenSet
 from tidegate.archives.queries.filing_queue import Wish
+from tidegate.archives.queries.indexing_queue import TakenArchivePart, TakenSet
 from tidegate.archives.rules.retry import FailureReason
 from tidegate.core.task_groups import first_of
 

@@ -19,9 +19,9 @@ from tidegate.archives.filing.archive_part_fetch import ArchivePartFetch
 from tidegate.archives.filing.archive_upload import FileUpload
 from tidegate.archives.filing.filing_context import FilingContext
 from tidegate.archives.queries import deliveries
-from tidegate.archives.queries.contents import TakenArchivePart
 from tidegate.archives.queries.deliveries import Delivery
 from tidegate.archives.queries.filing_queue import Destination, SetToFile
+from tidegate.archives.queries.indexing_queue import TakenArchivePart
 from tidegate.archives.rules.delivery_plan import (
     DeliveryState,
     DeliveryWay,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import structlog
 
-from tidegate.archives.queries.contents import TakenSet
+from tidegate.archives.queries.indexing_queue import TakenSet
 from tidegate.core.clock import Clock
 from tidegate.database.pool import Database
 from tidegate.events.kinds.archives import ArchiveProgressed

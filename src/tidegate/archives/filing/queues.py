@@ -14,10 +14,10 @@ from datetime import timedelta
 from enum import Enum
 
 from tidegate.accounts.owned_transaction import owned_transaction
-from tidegate.archives.filing.archive_steps import FilingPolicy, SetSteps
 from tidegate.archives.filing.closed_destinations import look_at_destinations
 from tidegate.archives.filing.disk_space import DiskWatch
 from tidegate.archives.filing.filing_context import FilingContext
+from tidegate.archives.filing.set_filing import FilingPolicy, SetFiling
 from tidegate.archives.queries import archive_pauses, filing_queue
 from tidegate.archives.queries.filing_queue import Choice
 from tidegate.archives.set_outcome import SetOutcome
@@ -125,7 +125,7 @@ class AccountFiling:
                     break
                 self._in_hand[one.taken.archive] = (queue, one.taken.channel)
             try:
-                ended = await SetSteps(self._context, self._policy, one, disk, as_large=queue.is_large).work()
+                ended = await SetFiling(self._context, self._policy, one, disk, as_large=queue.is_large).work()
             finally:
                 del self._in_hand[one.taken.archive]
             result.count(ended)

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 import asyncpg
 
-from tidegate.archives.queries import contents, deliveries
-from tidegate.archives.queries.contents import TakenArchivePart, TakenSet
+from tidegate.archives.queries import deliveries, indexing_queue
+from tidegate.archives.queries.indexing_queue import TakenArchivePart, TakenSet
 from tidegate.archives.rules.delivery_plan import (
     SMALL_AT_MOST,
     SMALL_PARTS,
@@ -139,7 +139,7 @@ async def take(connection: Connection, account: AccountId, room: DiskRoom, choic
     )  # fmt: skip
     if row is None:
         return None
-    taken = await contents.taken_of(connection, row, account)
+    taken = await indexing_queue.taken_of(connection, row, account)
     destination = None
     if row["destination"] is not None:
         channel = ChannelId(row["destination_number"])

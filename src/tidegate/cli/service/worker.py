@@ -65,7 +65,7 @@ async def _serve_accounts(
 ) -> None:
     """Work until stopped, and serve *app* on *listener* meanwhile; *pages* is their address, if it has any."""
     from tidegate.app.composition import run_worker
-    from tidegate.app.mirror_service import worker_setup
+    from tidegate.app.worker_setup import worker_setup
 
     # Loading the platforms' libraries takes a second or two, in which nothing would be answered.
     trade = await worker_setup(runtime, every=runtime.settings.cycle_every)

@@ -20,8 +20,8 @@ from tidegate.accounts.queries import accounts
 from tidegate.accounts.queries.secrets import AccountVault, open_ring
 from tidegate.app.account_commands import sign_out
 from tidegate.app.composition import Runtime, run_worker
-from tidegate.app.mirror_service import worker_setup
 from tidegate.app.settings import Settings
+from tidegate.app.worker_setup import worker_setup
 from tidegate.channels.queries import channels
 from tidegate.channels.queries.channels import MirrorOptions
 from tidegate.core.account import Account, Standing

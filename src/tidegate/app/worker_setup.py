@@ -47,7 +47,7 @@ class WorkerSetup:
     handlers: Mapping[str, Handler]
 
 
-class MirrorService:
+class WorkerServices:
     """The work of one process for the accounts it serves, and the handlers of its commands."""
 
     def __init__(self, runtime: Runtime, clock: Clock, *, every: timedelta | None, others: Work | None = None) -> None:
@@ -154,7 +154,7 @@ async def worker_setup(runtime: Runtime, *, others: WorkerSetup | None = None, e
     Accounts that cannot be mirrored are connected and served by *others* where it is given.
     """
     clock = SystemClock()
-    service = MirrorService(runtime, clock, every=every, others=others.work if others else None)
+    service = WorkerServices(runtime, clock, every=every, others=others.work if others else None)
     await service.begin()
     replaced = {one: opener for one, opener in others.openers.items() if not one.can_be_mirrored} if others else {}
     return WorkerSetup({**openers(runtime, clock), **replaced}, service.work, service.handlers())

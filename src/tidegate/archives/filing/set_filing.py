@@ -48,7 +48,7 @@ class FilingPolicy:
     small_at_most: int = SMALL_AT_MOST
 
 
-class SetSteps:
+class SetFiling:
     """The steps of one set; a kill may end any of them, and the next worker resumes there."""
 
     def __init__(

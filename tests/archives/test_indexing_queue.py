@@ -8,7 +8,7 @@ import pytest
 
 from tests.archives.contents_builder import keep, reader
 from tests.archives.waiting_sets import AT, take, waiting
-from tidegate.archives.queries import archive_list, contents, failures
+from tidegate.archives.queries import archive_list, failures, indexing_queue
 from tidegate.archives.queries.archive_search import ArchiveFilter
 from tidegate.archives.rules.file_names import ArchiveKind
 from tidegate.archives.rules.retry import ArchiveFailure, FailureReason
@@ -38,8 +38,8 @@ async def test_sets_are_taken_one_at_a_time(database: Database, reader: AccountI
     await waiting(database, "a.zip", "b.rar", "c.zip")
     assert [(await take(database, reader)).name for _ in range(2)] == ["a.zip", "c.zip"]
     async with database.transaction() as connection:
-        assert await contents.take(connection, reader, [ArchiveKind.ZIP]) is None
-        assert await contents.put_back(connection, reader) == 2
+        assert await indexing_queue.take(connection, reader, [ArchiveKind.ZIP]) is None
+        assert await indexing_queue.put_back(connection, reader) == 2
     assert (await take(database, reader)).name == "a.zip"
 
 
@@ -54,7 +54,7 @@ async def test_only_what_is_in_hand_is_ended(database: Database, reader: Account
     assert not await keep(database, taken, "second.stl")
     failure = ArchiveFailure(1, FailureReason.DOWNLOAD, 1, AT)
     async with database.transaction() as connection:
-        assert not await contents.fail(connection, taken, failure, "", given_up=False)
+        assert not await indexing_queue.fail(connection, taken, failure, "", given_up=False)
         shown = await archive_list.show(connection, taken.archive)
     assert (shown["state"], [one["path"] for one in shown["inside"]]) == ("filed", ["first.stl"])
     assert await database.pool.fetchval("SELECT count(*) FROM failures") == 0
@@ -117,7 +117,7 @@ async def test_failures_are_asked_for_by_hand(database: Database, reader: Accoun
         numbers.append(taken.archive)
         async with database.transaction() as connection:
             failure = ArchiveFailure(number, reason, 5, AT + timedelta(days=7))
-            await contents.fail(connection, taken, failure, "It did not work.", given_up=True)
+            await indexing_queue.fail(connection, taken, failure, "It did not work.", given_up=True)
     async with database.transaction() as connection:
         assert await archive_list.ask_again(connection, reason=FailureReason.SIZE_LIMIT) == numbers[1:3]
         open_ones = await failures.of_reader(connection, reader)
