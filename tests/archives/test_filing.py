@@ -184,6 +184,18 @@ async def forget_the_end(scene: Scene) -> None:
     await scene.mirror.rows("UPDATE archives SET state = 'working'")
 
 
+async def test_a_message_without_a_known_number_is_not_named(scene: Scene) -> None:
+    """The platform does not always give it: the event names those that are known, and never null."""
+    await scene.found(*[scene.world.add_file(name, 900) for name in ("x.z01", "x.zip")])
+    await scene.file()
+    await scene.mirror.rows("UPDATE deliveries SET message = NULL WHERE number = 1")
+    await scene.mirror.rows("UPDATE archives SET state = 'waiting'")
+    assert await scene.file() == FilingResult(filed=1)
+    first, again = await scene.mirror.rows("SELECT data FROM events WHERE kind = 'archive.filed' ORDER BY id")
+    assert len(first["data"]["messages"]) == 2
+    assert again["data"]["messages"] == first["data"]["messages"][1:]
+
+
 async def test_s51_a_send_in_doubt_is_looked_for_before_a_refusal_is_believed(scene: Scene) -> None:
     """S-51: it was taken before; that it is refused now does not make it be sent another way."""
     await scene.found(scene.world.add_content("a.zip", zipped("gate.stl")))

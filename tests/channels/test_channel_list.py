@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 from itertools import product
 
 import pytest
 
 from tests.held import NOON
-from tests.scans.stored_channels import add_account
+from tests.scans.stored_channels import add_account, add_channel
 from tidegate.channels.queries import channel_list
 from tidegate.channels.queries.channel_list import ChannelFilter, ChannelOrder, ListPosition, page
 from tidegate.database.pool import Connection, Database
+from tidegate.events.kinds.channels import ChannelRead
+from tidegate.events.queries import feed
 
 pytestmark = pytest.mark.both_servers
 
@@ -72,3 +75,19 @@ async def test_scans_are_sorted_and_filtered_the_same_however_far_is_looked_at_f
             ]
             expected = [key for _, key in sorted(fits, reverse=descending)]
             assert await listed(connection, wanted) == expected, wanted
+
+
+async def test_what_was_read_of_a_channel_is_not_taken_from_another_platform(database: Database) -> None:
+    """Two platforms may give the same number; an event of an earlier version that could be of either is of none."""
+    async with database.transaction() as connection:
+        here = await add_channel(connection, await add_account(connection, "reader"), number=7)
+        old = ChannelRead(channel=here.number, topic=None, messages=1, archives=0)
+        await feed.record(connection, here.title, old)
+        assert [one.event for one in await channel_list.readings(connection, here, most=9)] == [old]
+        elsewhere = await connection.fetchval(
+            "INSERT INTO channels (platform, number, title) VALUES ('discord', 7, 'Harbour') RETURNING id"
+        )
+        mine, theirs = (replace(old, channel_key=key) for key in (here.key, elsewhere))
+        for event in (mine, theirs):
+            await feed.record(connection, here.title, event)
+        assert [one.event for one in await channel_list.readings(connection, here, most=9)] == [mine]

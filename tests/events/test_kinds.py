@@ -126,3 +126,10 @@ class TestStoredForm:
         assert compared.as_json() == {"archive": 1, "channel": 7, "flags": [], "duplicate_of": None}
         paused = LanePaused(scope="chat", key="7", until=datetime(2026, 3, 1, 12, tzinfo=UTC))
         assert paused.as_json() == {"scope": "chat", "key": "7", "until": "2026-03-01T12:00:00+00:00"}
+
+    def test_a_list_loses_only_what_does_not_fit(self) -> None:
+        """An archive may have been posted in messages of which the platform gave not every number."""
+        data = {"archive": 1, "channel": 7, "flags": [], "destination": 9, "messages": [4, None, 6]}
+        filed = parse("archive.filed", data)
+        assert isinstance(filed, ArchiveFiled)
+        assert filed.messages == [4, 6]

@@ -234,6 +234,7 @@ class PlaceScan:
                     topic=place.topic or None,
                     messages=self.tally.messages - before[0],
                     archives=self.tally.archives - before[1],
+                    channel_key=place.key,
                 )
                 await feed.record(connection, place.title, read)
         return set()

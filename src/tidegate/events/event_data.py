@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import MISSING, Field, dataclass, fields
 from datetime import datetime
 from enum import Enum
@@ -41,7 +42,8 @@ class EventData:
         """Read stored data. Keys this release does not know are ignored.
 
         A key that is missing, or whose value does not fit, reads as its default or as the empty value of its type:
-        another release may have stored it. A time has no empty value, so ``TimeMissing`` is raised.
+        another release may have stored it. A list loses only those of its items that do not fit. A time has no empty
+        value, so ``TimeMissing`` is raised.
         """
         hints = field_types(cls)
         return cls(**{one.name: _read(one, hints[one.name], data) for one in fields(cls)})
@@ -67,11 +69,27 @@ def _stored(value: object) -> object:
 
 def _read(one: Field[Any], hint: Any, data: Mapping[str, Any]) -> Any:
     if one.name in data:
+        value = data[one.name]
         try:
-            return _adapter(hint).validate_python(data[one.name])
+            return _adapter(hint).validate_python(value)
         except ValidationError:
-            pass
+            if isinstance(value, list) and (item := _item_type(hint)) is not None:
+                return _fitting(item, value)
     return one.default if is_optional(one) else _empty(hint)
+
+
+def _item_type(hint: Any) -> Any:
+    """The type of the items of a list; None where a value is no list."""
+    lists = [one for one in (hint, *get_args(hint)) if get_origin(one) is list]
+    return get_args(lists[0])[0] if lists else None
+
+
+def _fitting(item: Any, values: list[Any]) -> list[Any]:
+    found = []
+    for value in values:
+        with suppress(ValidationError):
+            found.append(_adapter(item).validate_python(value))
+    return found
 
 
 @cache

@@ -54,6 +54,7 @@ class BackfillResult:
             calls=self.calls,
             error=self.error,
             waits_for=None if self.parked is None else round(self.parked.total_seconds()),
+            channel_key=self.place.key,
         )
 
 

@@ -53,6 +53,7 @@ class ReconcileResult:
             calls=self.calls,
             error=self.error,
             waits_for=None if self.parked is None else round(self.parked.total_seconds()),
+            channel_key=self.place.key,
         )
 
 

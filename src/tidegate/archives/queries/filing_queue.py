@@ -350,7 +350,7 @@ async def finish(
             flags=row["flags"],
             duplicate_of=duplicate_of,
             destination=None if destination is None else destination.channel,
-            messages=None if destination is None else [found["message"] for found in posted],
+            messages=None if destination is None else [found["message"] for found in posted if found["message"]],
         )
         await feed.record(connection, one.taken.name, filed)
     return duplicate_of

@@ -234,14 +234,19 @@ class ChannelReading:
 
 
 async def readings(connection: Connection, kept: KnownChannel, *, most: int) -> list[ChannelReading]:
-    """What was last read of a channel, newest first."""
+    """What was last read of a channel, newest first.
+
+    An event of an earlier version has only the platform's id, which two platforms may share. Then it is nobody's.
+    """
     rows = await connection.fetch(
         """
         SELECT at, kind, data FROM events
         WHERE kind IN ('channel.read', 'backfill.ended', 'reconcile.ended') AND data ->> 'channel' = $1
+          AND (data ->> 'channel_key' = $3
+               OR NOT data ? 'channel_key' AND (SELECT count(*) FROM channels WHERE number = $4) = 1)
         ORDER BY tx DESC, id DESC LIMIT $2
         """,
-        str(kept.number), most,
+        str(kept.number), most, str(kept.key), kept.number,
     )  # fmt: skip
     found = ((row["at"], parse(row["kind"], row["data"])) for row in rows)
     return [

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from tidegate.core.ids import ChannelId, TopicId
+from tidegate.core.ids import ChannelId, ChannelKey, TopicId
 from tidegate.events.event_data import EventData
 
 
@@ -33,13 +33,17 @@ class ChannelDisabled(ChannelEvent):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChannelRead(ChannelEvent):
-    """Messages of a channel were stored; *live* when they came as push updates."""
+    """Messages of a channel were stored; *live* when they came as push updates.
+
+    *channel_key* is our own number of the channel: two platforms may use the same id.
+    """
 
     kind = "channel.read"
     topic: TopicId | None
     messages: int
     archives: int
     live: bool = False
+    channel_key: ChannelKey | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,10 +1,10 @@
-"""Histories. The subject is the channel's title; *channel* is its id on the platform."""
+"""Histories. The subject is the channel's title; *channel* is its id on the platform, *channel_key* ours."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tidegate.core.ids import ChannelId
+from tidegate.core.ids import ChannelId, ChannelKey
 from tidegate.events.event_data import EventData
 
 
@@ -34,6 +34,7 @@ class HistoryWorkEnded(EventData):
     calls: int
     error: str | None
     waits_for: int | None
+    channel_key: ChannelKey | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
