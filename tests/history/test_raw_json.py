@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidegate.history.raw_json import pack, unpack
+from tidegate.history.raw_json import is_readable, pack, unpack
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
@@ -46,3 +46,12 @@ def test_the_first_dictionary_stays() -> None:
     )
     page = {"title": "A page", "description": "of the harbour", "url": "https://example.org/"}
     assert unpack(packed) == {"type": 19, "embeds": [page], "flags": 4, "pinned": True}
+
+
+def test_what_a_later_version_packed_is_not_read() -> None:
+    """Its dictionary is not here: nothing is shown of it, and nothing fails."""
+    assert unpack(bytes([99]) + b"anything") == {}
+    assert unpack(bytes([1]) + b"broken") == {}
+    assert not is_readable(bytes([99]) + b"anything")
+    assert is_readable(pack({"a": "b"}))
+    assert is_readable(None)

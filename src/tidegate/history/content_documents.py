@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -19,6 +19,7 @@ from tidegate.core.message_content import (
     LinkPreview,
     MessageContent,
     MessageCounts,
+    MessageKind,
     PersonKind,
     Poll,
     Reply,
@@ -33,6 +34,8 @@ PARTIAL = "partial"
 
 _ANONYMOUS = "anonymous"
 _BOTS = (PersonKind.BOT, PersonKind.WEBHOOK)
+_KINDS = frozenset(one.value for one in MessageKind)
+_PERSON_KINDS = frozenset(one.value for one in PersonKind)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -202,16 +205,22 @@ class StoredContent:
 
 
 def stored_content(row: asyncpg.Record | Mapping[str, Any], *, answered: str | None) -> StoredContent:
-    """The content of a row of ``messages`` that is joined with its author's *person_kind*."""
+    """The content of a row of ``messages`` that is joined with its author's *person_kind*.
+
+    A kind that this version does not know is unsupported, whichever version stored it.
+    """
+    kind, content = row["kind"], PLAIN if row["content"] is None else read_content(row["content"])
+    if kind and kind not in _KINDS:
+        kind, content = MessageKind.UNSUPPORTED, replace(content, unsupported=content.unsupported or kind)
     return StoredContent(
-        kind=row["kind"],
-        content=PLAIN if row["content"] is None else read_content(row["content"]),
+        kind=kind,
+        content=content,
         counts=NO_COUNTS if row["counts"] is None else read_counts(row["counts"]),
         counted_at=row["counted_at"],
         author=row["author"],
         author_id=row["author_id"],
         automatic=row["automatic"],
-        person_kind=None if row["person_kind"] is None else PersonKind(row["person_kind"]),
+        person_kind=PersonKind(row["person_kind"]) if row["person_kind"] in _PERSON_KINDS else None,
         reply_to=row["reply_to"],
         answered=answered,
         raw=_raw(row),

@@ -19,6 +19,8 @@ _NEWEST = max(_DICTIONARIES)
 _PLAIN, _LONGEST_PLAIN = 0, 100
 """JSON up to so many bytes is stored as it is, after this mark: compressing it would take ten times as long."""
 
+_UNREADABLE = (LookupError, ValueError, zlib.error)
+
 _ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"))
 
 _PRIMED = zlib.compressobj(6, zlib.DEFLATED, -14, 5, zlib.Z_DEFAULT_STRATEGY, _DICTIONARIES[_NEWEST])
@@ -37,7 +39,23 @@ def pack(value: Mapping[str, Any]) -> bytes | None:
 
 
 def unpack(packed: bytes | None) -> dict[str, Any]:
-    """The value that was packed; an empty one for None."""
+    """The value that was packed; an empty one for None, and for what this version cannot read."""
+    try:
+        return _unpacked(packed)
+    except _UNREADABLE:
+        return {}
+
+
+def is_readable(packed: bytes | None) -> bool:
+    """Whether this version can read a packed value: a later one may have used another dictionary."""
+    try:
+        _unpacked(packed)
+    except _UNREADABLE:
+        return False
+    return True
+
+
+def _unpacked(packed: bytes | None) -> dict[str, Any]:
     if packed is None:
         return {}
     text = packed[1:]

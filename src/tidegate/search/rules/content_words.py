@@ -6,7 +6,7 @@ They are read from the JSON in which a message's content is stored, so that what
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 _HAS = ("image", "video", "voice", "audio", "sticker", "file", "link", "poll", "embed")
@@ -25,39 +25,55 @@ _TEXTS = ("title", "description", "author", "footer", "provider", "site", "name"
 
 
 def content_texts(content: Mapping[str, Any] | None) -> list[str]:
-    """All texts of a message's content, in their order."""
-    return [] if not content else [text for text in _texts(content) if text]
+    """All texts of a message's content, in their order.
+
+    Another version may have stored it: what is no text where one is expected is left out.
+    """
+    given = content if isinstance(content, Mapping) else {}
+    return [text for text in _texts(given) if text and isinstance(text, str)]
 
 
-def _texts(content: Mapping[str, Any]) -> Iterator[str]:
+def _texts(content: Mapping[str, Any]) -> Iterator[Any]:
     for name, read in _READ.items():
         if value := content.get(name):
             yield from read(value)
 
 
-def _poll(poll: Mapping[str, Any]) -> Iterator[str]:
+def _poll(poll: Any) -> Iterator[Any]:
     yield from _fields(poll)
-    yield from (answer["text"] for answer in poll.get("answers", ()))
+    yield from (answer.get("text") for answer in _objects(_in(poll, "answers")))
 
 
-def _forward(forward: Mapping[str, Any]) -> Iterator[str]:
+def _forward(forward: Any) -> Iterator[Any]:
     yield from _fields(forward)
-    yield from forward.get("files", ())
-    yield from _embeds(forward.get("embeds", ()))
+    yield from _list(_in(forward, "files"))
+    yield from _embeds(_in(forward, "embeds"))
 
 
-def _embeds(embeds: Iterable[Mapping[str, Any]]) -> Iterator[str]:
-    return (text for embed in embeds for text in _embed(embed))
+def _embeds(embeds: Any) -> Iterator[Any]:
+    return (text for embed in _objects(embeds) for text in _embed(embed))
 
 
-def _embed(embed: Mapping[str, Any]) -> Iterator[str]:
+def _embed(embed: Mapping[str, Any]) -> Iterator[Any]:
     yield from _fields(embed)
-    for name, value in embed.get("fields", ()):
-        yield from (name, value)
+    for pair in _list(embed.get("fields")):
+        yield from _list(pair)
 
 
-def _fields(value: Mapping[str, Any]) -> Iterator[str]:
-    return (value[name] for name in _TEXTS if isinstance(value.get(name), str))
+def _fields(value: Any) -> Iterator[Any]:
+    return (_in(value, name) for name in _TEXTS)
+
+
+def _in(value: Any, name: str) -> Any:
+    return value.get(name) if isinstance(value, Mapping) else None
+
+
+def _list(value: Any) -> Sequence[Any]:
+    return value if isinstance(value, list | tuple) else ()
+
+
+def _objects(value: Any) -> Iterator[Mapping[str, Any]]:
+    return (one for one in _list(value) if isinstance(one, Mapping))
 
 
 def _inside(value: Any) -> Iterator[str]:
@@ -73,23 +89,28 @@ def _inside(value: Any) -> Iterator[str]:
             pending[:0] = list(one)
 
 
-_READ: Mapping[str, Callable[[Any], Iterable[str]]] = {
+_READ: Mapping[str, Callable[[Any], Iterable[Any]]] = {
     "service": lambda text: (text,),
     "embeds": _embeds,
     "poll": _poll,
     "preview": _fields,
     "reply": _fields,
     "forward": _forward,
-    "texts": iter,
+    "texts": _list,
     "via": lambda text: (text,),
-    "mentions": lambda names: names.values(),
+    "mentions": lambda names: names.values() if isinstance(names, Mapping) else (),
     "details": _inside,
 }
 """Where the texts of a content are, in the order in which they are read."""
 
 
+def awaited_tag(number: str) -> str:
+    """The tag by which a message is found whose preview is still being made, by the platform's number of it."""
+    return f"awaits:{number}"
+
+
 def content_tags(text: str, forms: Iterable[str], content: Mapping[str, Any] | None) -> list[str]:
-    """The tags by which ``has:`` finds a message; *forms* are those of its files."""
+    """The tags by which ``has:`` finds a message, and a preview its message; *forms* are those of its files."""
     content = content or {}
     forms = list(forms)
     has = {_OF_FORM[form] for form in forms if form in _OF_FORM}
@@ -98,4 +119,5 @@ def content_tags(text: str, forms: Iterable[str], content: Mapping[str, Any] | N
     has |= {"embed"} if content.get("embeds") else set()
     links = any(span["kind"] == "link" for span in content.get("formatting", ()))
     has |= {"link"} if links or content.get("preview") or _LINK.search(text) else set()
-    return [HAS_TAGS[one] for one in sorted(has)]
+    awaited = content.get("awaited_preview")
+    return [*(HAS_TAGS[one] for one in sorted(has)), *([awaited_tag(awaited)] if awaited else [])]
