@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 
 import asyncpg
 import pytest
 
-from tidegate.database.pool import Connection, Database
+from tests.scans.stored_channels import add_account, add_channel, message
+from tidegate.core.message_content import ExpiredMessages, MessageContent
+from tidegate.database.pool import Connection, Database, now_of
+from tidegate.history.queries import messages
 from tidegate.maintenance import retention
 from tidegate.maintenance.retention import Retention, sweep
 
@@ -169,3 +173,24 @@ async def _fill(connection: Connection) -> None:
         ANALYZE events, commands;
         """
     )
+
+
+@pytest.mark.parametrize(("outcome", "texts"), [("keep", {"secret"}), ("erase", {""})])
+async def test_messages_that_expired_end_as_the_operator_wants(
+    database: Database, outcome: str, texts: set[str]
+) -> None:
+    """Over several batches and channels; those that have time left stay."""
+    async with database.transaction() as connection:
+        reader = await add_account(connection, "reader")
+        now = await now_of(connection)
+        for number in (7, 8):
+            key = (await add_channel(connection, reader, number)).key
+            for one, left in enumerate([-DAY] * 4 + [DAY], start=1):
+                expiring = MessageContent(expires_at=now + left)
+                await messages.store(connection, key, [replace(message(one, "secret"), content=expiring)])
+    keep = replace(KEEP, expired_messages=ExpiredMessages(outcome))
+    assert await sweep(database, keep) == {"expired_messages": 8}
+    assert await sweep(database, keep) == {}
+    rows = await database.pool.fetch("SELECT id, text, deleted_at FROM messages ORDER BY id")
+    assert {row["text"] for row in rows if row["deleted_at"] is not None} == texts
+    assert [(row["id"], row["text"]) for row in rows if row["deleted_at"] is None] == [(5, "secret")] * 2

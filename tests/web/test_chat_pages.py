@@ -19,7 +19,9 @@ from tidegate.channels.queries.channels import KnownChannel
 from tidegate.core.ids import AlbumId, ChannelId, MessageId, TopicId
 from tidegate.core.message_content import Forward, MessageContent, MessageKind, OriginKind, Poll, PollAnswer, Reply
 from tidegate.database.pool import Database
-from tidegate.history.queries import messages
+from tidegate.history.message_documents import message_shown
+from tidegate.history.queries import erasure, messages, timeline
+from tidegate.history.queries.timeline import TimelineBounds
 from tidegate.people.queries import people
 from tidegate.platforms.interface import FileForm
 
@@ -44,6 +46,25 @@ async def chat(client: httpx.AsyncClient, harbour: KnownChannel, **asked: object
 def rows(page: str) -> list[str]:
     """The messages of a page, each with its classes."""
     return re.findall(r'<li id="m\d+" class="msg.*?</li>(?=<li id="m|</ol>)', page, re.DOTALL)
+
+
+async def test_an_erased_message_leaves_its_place(
+    client: httpx.AsyncClient, database: Database, harbour: KnownChannel
+) -> None:
+    """When it was erased is said, and nobody is named; its document says the same."""
+    async with database.transaction() as connection:
+        await store(connection, harbour, wrote(1, ADA, "burn after reading"), wrote(2, BOB, "read"))
+        await erasure.erase(connection, harbour.key, [MessageId(1)])
+    erased, left = rows(await chat(client, harbour))
+    assert ("Erased" in erased, "burn" in erased, ADA.name in erased) == (True, False, False)
+    assert ("Erased" in left, "read" in left) == (False, True)
+    async with database.connection() as connection:
+        found = await timeline.before(connection, harbour, None, TimelineBounds(5))
+    shown = [message_shown(one, deleted=True) for one in found.messages]
+    assert [(one.text, one.erased_at is None, one.person is None) for one in shown] == [
+        ("", False, True),
+        ("read", True, False),
+    ]
 
 
 async def test_every_kind_of_content_is_shown(

@@ -172,6 +172,7 @@ async def _sweep_hourly(settings: Settings, database: Database, clock: Clock) ->
         events=settings.keep_events_for,
         commands=settings.keep_commands_for,
         runs=settings.keep_runs_for,
+        expired_messages=settings.expired_messages,
     )
     while True:
         try:

@@ -44,6 +44,7 @@ from tidegate.app.setting_types import (
     setting,
 )
 from tidegate.core.account import Standing
+from tidegate.core.message_content import ExpiredMessages
 from tidegate.core.platform import Platform
 from tidegate.platforms.discord import DISCORD
 from tidegate.platforms.telegram import TELEGRAM
@@ -161,6 +162,10 @@ class Settings(BaseSettings):
     keep_events_for: Span = setting(timedelta(days=30), "How long events of the feed are kept.")
     keep_commands_for: Span = setting(timedelta(days=7), "How long finished commands are kept.")
     keep_runs_for: Span = setting(timedelta(days=90), "How long finished runs of reminders are kept.")
+    expired_messages: Annotated[ExpiredMessages, Allowed("keep or erase")] = setting(
+        ExpiredMessages.KEEP,
+        "Messages whose time to live ended: keep them, marked as deleted, or erase them.",
+    )
 
     max_send_per_minute: Count = setting(
         40,

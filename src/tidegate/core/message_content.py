@@ -193,7 +193,7 @@ class MessageContent:
     phone number of a contact, by plain names. *mentions* are the names that mentions in the text stand for, at that
     time, by how the text writes them. *texts* are further texts, such as those of buttons. *marks* are yes-or-no facts:
     "pinned", "silent", "spoiler", "anonymous", "sent by schedule". *unsupported* names a kind that this
-    version does not know.
+    version does not know. *awaited_preview* is the platform's number of a preview that it is still making.
     """
 
     formatting: tuple[TextSpan, ...] = ()
@@ -210,9 +210,17 @@ class MessageContent:
     via: str = ""  # the bot that it was sent through
     expires_at: datetime | None = None
     unsupported: str = ""
+    awaited_preview: str = ""
 
 
 PLAIN = MessageContent()
+
+
+class ExpiredMessages(StrEnum):
+    """What becomes of messages that expired: they are marked as deleted, or everything in them is erased."""
+
+    KEEP = "keep"
+    ERASE = "erase"
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,9 +250,13 @@ class PersonKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """An author as the platform shows them now."""
+    """An author as the platform shows them now.
+
+    *is_label* says that the name is not their own: the reading account has them among its contacts, under that name.
+    """
 
     id: UserId
     name: str
     usernames: tuple[str, ...] = ()
     kind: PersonKind = PersonKind.PERSON
+    is_label: bool = False

@@ -5,7 +5,7 @@ Invariant: page-and-progress-together.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
@@ -14,7 +14,7 @@ from tidegate.archives.queries.archive_sets import OPEN, Handles, KeptSet
 from tidegate.archives.rules.file_names import ArchiveKind, read_name
 from tidegate.archives.rules.set_assembly import ArchivePart, ArchiveSet, drop_message, place_part
 from tidegate.channels.queries.channels import NO_TOPIC
-from tidegate.core.ids import AccountId, ArchiveId, FileId, MessageId, TopicId
+from tidegate.core.ids import AccountId, ArchiveId, ChannelKey, FileId, MessageId, TopicId
 from tidegate.database.pool import Connection, now_of
 from tidegate.history.queries import message_patches, messages
 from tidegate.history.queries.messages import StoredPage
@@ -74,17 +74,7 @@ async def take_in(
     *asked_at* is the database's time (``clock_now()``) before a page was requested: only such a page restores a message
     that was deleted before. A push update has none, and restores none.
     """
-    if not any(
-        (
-            updates.posted,
-            updates.edited,
-            updates.deleted,
-            updates.patched,
-            updates.reacted,
-            updates.voted,
-            updates.recounted,
-        )
-    ):
+    if updates.brings_nothing:
         return
     received = [*updates.posted, *updates.edited]
     stored = await messages.store(connection, place.key, received, asked_at=asked_at) if received else StoredPage()
@@ -100,7 +90,7 @@ async def take_in(
     gone = frozenset(await messages.bury(connection, place.key, updates.deleted))
     shown = {message.id: message for message in (*received, *parts)}
     new = [message for number, message in sorted(shown.items()) if number in stored.added | stored.changed]
-    await _drop(connection, place, {number: shown[number] for number in stored.changed}, gone)
+    await drop_parts(connection, place.key, {number: shown[number] for number in stored.changed}, gone)
     now = await now_of(connection)
     files, opened = await _place(connection, place, [one for one in new if one.id not in gone], reader, now)
     tally.messages += len(stored.added)
@@ -114,16 +104,16 @@ async def take_in(
 # Archives
 
 
-async def _drop(
-    connection: Connection, place: ScanPlace, changed: dict[MessageId, Message], gone: Collection[MessageId]
+async def drop_parts(
+    connection: Connection, key: ChannelKey, changed: Mapping[MessageId, Message], gone: Collection[MessageId]
 ) -> None:
-    """Remove parts whose message was deleted or now carries another file.
+    """Remove parts of archives whose message was deleted or now carries another file.
 
     A set that no worker has begun on loses the part. One that is delivered, or on its way, is kept as it is and
     flagged.
     """
     touched = [*changed, *gone]
-    kept = await archive_sets.with_messages(connection, place.key, touched) if touched else []
+    kept = await archive_sets.with_messages(connection, key, touched) if touched else []
     smaller: list[KeptSet] = []
     deleted: list[ArchiveId] = []
     replaced: list[ArchiveId] = []
@@ -136,7 +126,7 @@ async def _drop(
         smaller += [replace(one, set=left)] if one.state in OPEN else []
         if one.id is not None and one.state not in OPEN:
             (deleted if _lost_by(one.set, left, gone) else replaced).append(one.id)
-    await archive_sets.save(connection, place.key, smaller)
+    await archive_sets.save(connection, key, smaller)
     await archive_sets.flag(connection, deleted, "source_deleted")
     await archive_sets.flag(connection, replaced, "source_replaced")
 

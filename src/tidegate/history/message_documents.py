@@ -24,7 +24,8 @@ class EarlierText:
 class MessageFields(ContentFields):
     """What every document of a message has. The text of a deleted message is null unless it was requested.
 
-    *service* is the platform's name of what it announced. *revisions* is how many earlier texts are stored.
+    *service* is the platform's name of what it announced. *revisions* is how many earlier texts are stored. Of a
+    message that was erased, at *erased_at*, nothing but its number, time and topic is left.
     """
 
     id: MessageId
@@ -38,6 +39,7 @@ class MessageFields(ContentFields):
     reactions: dict[str, int]
     edited_at: Instant | None
     deleted_at: Instant | None
+    erased_at: Instant | None
     revisions: int
 
 
@@ -112,6 +114,7 @@ def message_shown(one: TimelineMessage, *, deleted: bool) -> MessageShown:
         reactions=one.reactions,
         edited_at=instant(one.edited_at),
         deleted_at=instant(one.deleted_at),
+        erased_at=instant(one.erased_at),
         files=[] if hidden else list(one.files),
         earlier=[]
         if hidden

@@ -7,12 +7,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Protocol
 
 from tidegate.access.queries import sign_ins, tokens
 from tidegate.archives.queries import previews
+from tidegate.core.message_content import ExpiredMessages
 from tidegate.cycles.queries import cycles
 from tidegate.database.pool import Connection, Database, rows_deleted
+from tidegate.history.expiry import end_expired
 from tidegate.history.queries import messages
 from tidegate.lanes.queries import calls, pace, waits
 from tidegate.reminders.queries import media_files, runs
@@ -29,12 +32,13 @@ class Prune(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Retention:
-    """How long each kind of row outlives its use. The operator sets the first four; the others only tidy up."""
+    """How long each kind of row outlives its use. The operator sets the first five; the others only tidy up."""
 
     calls: timedelta
     events: timedelta
     commands: timedelta
     runs: timedelta
+    expired_messages: ExpiredMessages = ExpiredMessages.KEEP
     workers: timedelta = timedelta(days=7)
     waits: timedelta = timedelta(days=1)
     chats: timedelta = timedelta(days=1)
@@ -48,7 +52,7 @@ class Retention:
 
 
 async def sweep(database: Database, keep: Retention) -> dict[str, int]:
-    """Delete what is older than *keep* allows; returns how many rows of each kind.
+    """Delete what is older than *keep* allows, and end messages that expired; returns how many rows of each kind.
 
     Any process may sweep at any time. When two meet, one of them stops and leaves the rest to the other.
     """
@@ -75,6 +79,7 @@ def _work(keep: Retention) -> dict[str, tuple[timedelta, Prune]]:
         "waits": (keep.waits, waits.prune),
         "chats": (keep.chats, pace.prune),
         "pictures": (keep.pictures, previews.prune),
+        "expired_messages": (timedelta(), partial(end_expired, outcome=keep.expired_messages)),
         "early_deletions": (keep.early_deletions, messages.prune_early_deletions),
         "sessions": (keep.sessions, sign_ins.prune_sessions),
         "sign_in_tries": (keep.sign_in_tries, sign_ins.prune_tries),

@@ -16,6 +16,7 @@ from tidegate.core.message_content import MessageContent, MessageKind
 from tidegate.database.pool import Connection
 from tidegate.database.row_values import from_row
 from tidegate.history.content_documents import StoredContent, content_object, plain, stored_content
+from tidegate.history.content_json import answered_channel
 from tidegate.history.queries import coverage
 from tidegate.history.queries.timeline import AttachedFile, files_of
 from tidegate.history.rules.content_summary import content_words, forward_words, with_names
@@ -135,7 +136,7 @@ _NEWEST = """
 
 _MESSAGES = """
     SELECT m.id, m.at, m.author, m.author_id, m.automatic, m.text, m.service, m.topic, m.reply_to, m.edited_at,
-        m.deleted_at, m.reactions, m.kind, m.content, m.counts, m.counted_at, p.kind AS person_kind,
+        m.deleted_at, m.erased_at, m.reactions, m.kind, m.content, m.counts, m.counted_at, p.kind AS person_kind,
         false AS with_raw,
         (SELECT count(*) FROM message_revisions r WHERE r.channel = m.channel AND r.message = m.id) AS revisions
     FROM messages m LEFT JOIN people p ON p.platform = $3 AND p.id = m.author_id
@@ -182,7 +183,7 @@ class _ContextRow:
 
 
 def _context_row(row: asyncpg.Record, part: ContextPart, bounds: ContextBounds) -> _ContextRow:
-    elsewhere = ((row["content"] or {}).get("reply") or {}).get("channel") is not None
+    elsewhere = answered_channel(row["content"]) is not None
     answered = None if elsewhere else part.answered.get(row["reply_to"])
     return _ContextRow(
         row,
@@ -200,7 +201,7 @@ def _context_line(one: _ContextRow) -> ContextLine:
         ContextLine,
         row,
         text=with_names(_texts(row["text"], content), content.mentions or {}),
-        holds=content_words(row["kind"], content, one.stored.counts, one.files),
+        holds=content_words(one.stored.kind, content, one.stored.counts, one.files),
         forwarded="" if content.forward is None else forward_words(content.forward),
         service=content.service or row["service"],
         answers=_answer(one),
@@ -250,6 +251,7 @@ def _document(one: _ContextRow, now: datetime, here: Here) -> dict[str, Any]:
         "reactions": row["reactions"],
         "edited_at": instant(row["edited_at"]),
         "deleted_at": instant(row["deleted_at"]),
+        "erased_at": instant(row["erased_at"]),
         "revisions": row["revisions"],
         **content_object(one.stored, hidden=one.hidden, quote_hidden=one.quote_hidden),
         "line": line_of(_context_line(one), now=now, here=here),

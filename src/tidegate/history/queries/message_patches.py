@@ -33,7 +33,7 @@ from tidegate.platforms.interface import (
 async def stored(connection: Connection, key: ChannelKey, ids: Collection[MessageId]) -> dict[MessageId, Message]:
     """Messages as they are stored, deleted ones too, locked until the transaction ends; files without a handle."""
     rows = await connection.fetch(
-        "SELECT * FROM messages WHERE channel = $1 AND id = ANY($2) ORDER BY id FOR UPDATE",
+        "SELECT * FROM messages WHERE channel = $1 AND id = ANY($2) AND erased_at IS NULL ORDER BY id FOR UPDATE",
         key, list(ids),
     )  # fmt: skip
     files: dict[MessageId, list[File]] = {row["id"]: [] for row in rows}
@@ -118,7 +118,7 @@ async def _save_reactions(connection: Connection, key: ChannelKey, counts: Mappi
         """
         UPDATE messages m SET reactions = t.reactions::jsonb, counted_at = clock_now()
         FROM unnest($2::bigint[], $3::text[]) AS t (id, reactions)
-        WHERE m.channel = $1 AND m.id = t.id AND m.reactions <> t.reactions::jsonb
+        WHERE m.channel = $1 AND m.id = t.id AND m.reactions <> t.reactions::jsonb AND m.erased_at IS NULL
         """,
         key, list(counts), [json_text(one) for one in counts.values()],
     )  # fmt: skip
@@ -130,6 +130,7 @@ async def _save_counts(connection: Connection, key: ChannelKey, counts: Mapping[
         UPDATE messages m SET counts = coalesce(m.counts, '{}') || t.counts::jsonb, counted_at = clock_now()
         FROM unnest($2::bigint[], $3::text[]) AS t (id, counts)
         WHERE m.channel = $1 AND m.id = t.id AND NOT coalesce(m.counts, '{}') @> t.counts::jsonb
+          AND m.erased_at IS NULL
         """,
         key, list(counts), [json_text(one) for one in counts.values()],
     )  # fmt: skip

@@ -18,7 +18,7 @@ from tidegate.core.message_content import NO_COUNTS, PLAIN, PersonKind
 from tidegate.core.rules.storable_text import ORIGINALS, originals
 from tidegate.database.pool import Connection, rows_deleted
 from tidegate.database.storable_connection import json_text
-from tidegate.history.content_json import content_json, counts_json
+from tidegate.history.content_json import content_json, counts_json, read_mentions
 from tidegate.history.raw_json import pack
 from tidegate.platforms.interface import Message
 from tidegate.search.rules.content_words import content_tags, content_texts
@@ -43,7 +43,7 @@ class StoredPage:
 
 # Only what changed is written: pages overlap, and writing an unchanged row costs as much as a new one. A blank version
 # without an edit is one that the account may not see, and changes nothing. A deletion is undone only by a page that was
-# requested after it ($21), never by a push update.
+# requested after it ($21), never by a push update, and not where the message has expired since. An erased one stays so.
 #
 # A new edit time alone is no edit: platforms also send one with a reaction. Numbers change without an edit and by their
 # own time; those that are not mentioned stay.
@@ -80,7 +80,10 @@ _UPSERT = f"""
                       ELSE m.counts END,
         counted_at = CASE WHEN {_NEWER} AND {_COUNTED} THEN coalesce($21, clock_now()) ELSE m.counted_at END,
         deleted_at = NULL
-    WHERE (m.deleted_at IS NULL OR m.deleted_at < $21)
+    WHERE m.erased_at IS NULL
+      AND (m.deleted_at IS NULL
+           OR m.deleted_at < $21
+              AND coalesce((excluded.content ->> 'expires_at')::timestamptz > clock_now(), true))
       AND (m.deleted_at IS NOT NULL
            OR (m.topic, m.author, m.author_id, m.text, m.thread, m.kind, m.content, m.files, m.raw)
               IS DISTINCT FROM (excluded.topic, excluded.author, excluded.author_id, excluded.text, excluded.thread,
@@ -141,7 +144,8 @@ def _values(message: Message) -> tuple[object, ...]:
         message.id, message.topic, message.at, message.author, message.author_id, message.automatic, message.service,
         message.text, message.reply_to, message.album, message.thread, message.edited_at,
         json_text({one.emoji: one.count for one in message.reactions}), files, _words(message, content),
-        message.kind.value, None if content is None else json_text(content), _counts(message), pack(_raw(message)),
+        "" if message.is_partial else message.kind.value, None if content is None else json_text(content),
+        _counts(message), pack(_raw(message)),
     )  # fmt: skip
 
 
@@ -268,7 +272,7 @@ async def _with_known_mentions(
         "WHERE channel = $1 AND id = ANY($2) AND content ? 'mentions'",
         key, naming,
     )  # fmt: skip
-    known = {row["id"]: row["names"] for row in rows}
+    known = {row["id"]: read_mentions(row["names"]) for row in rows}
 
     def named(message: Message) -> Message:
         now = message.content.mentions

@@ -14,6 +14,7 @@ from tidegate.channels.queries.channels import KnownChannel
 from tidegate.core.ids import AlbumId, ChannelId, ChannelKey, MessageId, TopicId, UserId
 from tidegate.database.pool import Connection
 from tidegate.history.content_documents import StoredContent, stored_content
+from tidegate.history.content_json import answered_channel, read_mentions
 from tidegate.history.rules.message_links import original_link
 
 _LAST = 2**63 - 1
@@ -47,7 +48,7 @@ class AnsweredText:
     text: str
     kind: str
     deleted: bool
-    mentions: Mapping[str, str] | None
+    mentions: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +89,7 @@ class TimelineMessage:
     earlier: list[EarlierVersion]
     revisions: int
     link: str | None
+    erased_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,8 +106,9 @@ ANSWERED = 300
 
 _MESSAGES = f"""
     SELECT m.id, m.at, m.author, m.author_id, m.automatic, m.text, m.service, m.topic, m.reply_to, m.edited_at,
-        m.deleted_at, m.reactions, m.kind, m.content, m.counts, m.counted_at, m.album, m.thread, p.kind AS person_kind,
-        $5::boolean AS with_raw, CASE WHEN $5 THEN m.raw END AS raw, CASE WHEN $5 THEN m.extra END AS extra,
+        m.deleted_at, m.erased_at, m.reactions, m.kind, m.content, m.counts, m.counted_at, m.album, m.thread,
+        p.kind AS person_kind, $5::boolean AS with_raw, CASE WHEN $5 THEN m.raw END AS raw,
+        CASE WHEN $5 THEN m.extra END AS extra,
         a.id AS answered, a.author AS answered_author, left(a.text, {ANSWERED}) AS answered_text,
         a.kind AS answered_kind, a.deleted_at IS NOT NULL AS answered_deleted,
         a.content -> 'mentions' AS answered_mentions,
@@ -245,7 +248,7 @@ class _Beside:
 
 
 def _message(row: asyncpg.Record, beside: _Beside, link: str | None) -> TimelineMessage:
-    answered = None if row["answered"] is None else AnsweredText(*(row[f"answered_{name}"] for name in _ANSWERED))
+    answered = None if row["answered"] is None else _answered(row)
     stored = stored_content(row, answered=None if answered is None else answered.author)
     reply = stored.content.reply
     return TimelineMessage(
@@ -261,10 +264,19 @@ def _message(row: asyncpg.Record, beside: _Beside, link: str | None) -> Timeline
     )
 
 
-_ANSWERED = ("author", "text", "kind", "deleted", "mentions")
+def _answered(row: asyncpg.Record) -> AnsweredText:
+    return AnsweredText(
+        author=row["answered_author"],
+        text=row["answered_text"],
+        kind=row["answered_kind"],
+        deleted=row["answered_deleted"],
+        mentions=read_mentions(row["answered_mentions"]),
+    )
+
+
 _PLAIN_COLUMNS = (
     "id", "at", "author", "author_id", "text", "service", "topic", "reply_to", "album", "reactions", "edited_at",
-    "deleted_at", "revisions",
+    "deleted_at", "erased_at", "revisions",
 )  # fmt: skip
 
 
@@ -281,7 +293,7 @@ async def _topic_titles(connection: Connection, kept: KnownChannel, topics: Coll
 def _linked_numbers(rows: Iterable[asyncpg.Record]) -> set[ChannelId]:
     """The channels that messages lead to: their threads, and those of messages that they answer elsewhere."""
     threads = {row["thread"] for row in rows if row["thread"] is not None}
-    replies = (((row["content"] or {}).get("reply") or {}).get("channel") for row in rows)
+    replies = (answered_channel(row["content"]) for row in rows)
     return threads | {number for number in replies if number is not None}
 
 

@@ -126,7 +126,7 @@ class Message:
     *thread* is the thread under the message. *hidden_edit_at* is the time of a change that the platform does not show
     as an edit; it only tells which of two versions is the later one. *raw* is what the platform sent that has no field
     of its own here, without what depends on the account or the time: access hashes, file references, signatures of
-    links.
+    links. *is_partial* is true of one that was read from a row of an earlier version: it lacks what that did not store.
     """
 
     id: MessageId
@@ -151,6 +151,7 @@ class Message:
     raw: Mapping[str, Any] = field(default_factory=dict)
     person: Person | None = None
     hidden_edit_at: datetime | None = None
+    is_partial: bool = False
 
 
 @dataclass(frozen=True, slots=True)
