@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.cycles.running_scheduler import working
-from tests.scenes.telegram_mirror import Mirror
+from tests.scenes.telegram_mirror import Mirror, unheard
 from tests.waiting import until
 from tidegate.loopback.telegram import World
 from tidegate.loopback.telegram.world.channels import Channel
@@ -131,36 +131,59 @@ class TestNumbers:
 
 
 class TestPinsAndPreviews:
-    async def test_a_pin_leaves_no_gap_and_is_right_after_a_reconcile(
-        self, mirror: Mirror, news: Channel, world: World
-    ) -> None:
-        """The counter stays unbroken without a call; the service message is stored at once."""
+    async def test_a_pin_is_stored_without_a_call(self, mirror: Mirror, news: Channel, world: World) -> None:
+        """Set and removed, with its service message, and without a gap; a reconcile then has nothing to change."""
         async with mirror.counted() as calls:
             _, said = pin(world, PinSpec(channel="News", message=TEXT))
+            await until(told(mirror, TEXT, "content", {"marks": ["pinned"]}))
             await until(lambda: unbroken(mirror, news))
         assert not calls
         assert (await stored(mirror, said))["service"] == "pin_message"
+        before = await stored(mirror, TEXT)
         await mirror.compare(news)
-        assert "pinned" in (await stored(mirror, TEXT))["content"]["marks"]
-        pin(world, PinSpec(channel="News", message=TEXT, pinned=False))
-        await until(lambda: unbroken(mirror, news))
-        await mirror.compare(news)
+        assert dict(await stored(mirror, TEXT)) == dict(before)
+        async with mirror.counted() as calls:
+            pin(world, PinSpec(channel="News", message=TEXT, pinned=False))
+            await until(lambda: unbroken(mirror, news))
+        assert not calls
         assert (await stored(mirror, TEXT))["content"] is None
         assert await mirror.rows("SELECT FROM message_revisions") == []
 
-    async def test_a_late_preview_leaves_no_gap_and_is_right_after_a_reconcile(
-        self, mirror: Mirror, news: Channel, world: World
+    @pytest.mark.parametrize("raw", [None, {"_": "WebPageEmpty"}])
+    async def test_a_late_preview_is_stored_without_a_call(
+        self, mirror: Mirror, news: Channel, world: World, raw: dict[str, Any] | None
     ) -> None:
-        """No difference has it, only the number moves; it is no edit."""
+        """Telegram names the preview, not the message; no difference has it. It may also find nothing to show."""
+        assert (await stored(mirror, LINK))["content"]["awaited_preview"]
         async with mirror.counted() as calls:
-            preview(world, PreviewSpec(channel="News", message=LINK))
+            preview(world, PreviewSpec(channel="News", message=LINK, raw=raw))
             await until(lambda: unbroken(mirror, news))
         assert not calls
-        await mirror.compare(news)
         row = await stored(mirror, LINK)
-        assert row["content"]["preview"]["title"]
-        assert row["edited_at"] is None
+        assert "awaited_preview" not in row["content"]
+        assert ("preview" in row["content"], row["edited_at"]) == (raw is None, None)
+        await mirror.compare(news)
+        assert dict(await stored(mirror, LINK)) == dict(row), "as if it had come with the message"
         assert await mirror.rows("SELECT FROM message_revisions") == []
+
+
+async def test_a_pin_that_was_not_pushed_comes_with_the_difference(mirror: Mirror, world: World) -> None:
+    """Also one of an account that was away; a message that is not stored is not made up."""
+    made = world.add_channel("News")
+    post(world, PostSpec(channel="News", kind="text", count=2))
+    await mirror.sync()
+    await mirror.enable(made, in_full=True)
+    await mirror.settle()
+    with unheard(made):
+        pin(world, PinSpec(channel="News", message=TEXT))
+        pin(world, PinSpec(channel="News", message=TEXT + 1))
+        pin(world, PinSpec(channel="News", message=TEXT + 1, pinned=False))
+    await mirror.pass_time(hours=1)
+    async with mirror.counted() as calls:
+        await mirror.cycle()
+    assert calls["updates.getChannelDifference"] == 1
+    assert (await stored(mirror, TEXT))["content"] == {"marks": ["pinned"]}
+    assert (await stored(mirror, TEXT + 1))["content"] is None
 
 
 async def test_numbers_of_a_message_that_is_not_stored_change_nothing(

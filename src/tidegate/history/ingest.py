@@ -80,6 +80,8 @@ async def take_in(
     stored = await messages.store(connection, place.key, received, asked_at=asked_at) if received else StoredPage()
     parts = await message_patches.versions(connection, place.key, updates.patched) if updates.patched else []
     stored |= await messages.store(connection, place.key, parts) if parts else StoredPage()
+    shown_now = await message_patches.previewed(connection, place.key, updates.previewed) if updates.previewed else []
+    stored |= await messages.store(connection, place.key, shown_now) if shown_now else StoredPage()
     if updates.reacted:
         await message_patches.react(connection, place.key, updates.reacted)
     if updates.voted:
@@ -88,7 +90,7 @@ async def take_in(
         await message_patches.recount(connection, place.key, updates.recounted)
     await people.store(connection, place.key, [one.person for one in (*received, *parts) if one.person is not None])
     gone = frozenset(await messages.bury(connection, place.key, updates.deleted))
-    shown = {message.id: message for message in (*received, *parts)}
+    shown = {message.id: message for message in (*received, *parts, *shown_now)}
     new = [message for number, message in sorted(shown.items()) if number in stored.added | stored.changed]
     await drop_parts(connection, place.key, {number: shown[number] for number in stored.changed}, gone)
     now = await now_of(connection)

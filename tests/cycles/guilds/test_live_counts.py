@@ -10,7 +10,16 @@ import pytest
 from tests.cycles.guilds.conftest import PAGES, GuildMirror
 from tests.waiting import until
 from tidegate.loopback.discord import World
-from tidegate.loopback.discord.world.messages.message_changes import edit, end_poll, pin, post, react, unreact, vote
+from tidegate.loopback.discord.world.messages.message_changes import (
+    edit,
+    end_poll,
+    pin,
+    post,
+    react,
+    unpin,
+    unreact,
+    vote,
+)
 from tidegate.loopback.discord.world.places import Channel, Guild
 from tidegate.loopback.discord.world.schema import (
     EditSpec,
@@ -18,6 +27,7 @@ from tidegate.loopback.discord.world.schema import (
     PinSpec,
     PostSpec,
     ReactSpec,
+    UnpinSpec,
     UnreactSpec,
     VoteSpec,
 )
@@ -119,4 +129,10 @@ async def test_a_pin_is_stored_live(mirror: GuildMirror, general: Channel, world
         return "pinned" in marks and bool(((await stored(mirror, said))["content"] or {}).get("service"))
 
     await until(pinned)
+    unpin(world, UnpinSpec(channel="general", message=number))
+
+    async def unpinned() -> bool:
+        return "pinned" not in ((await stored(mirror, number))["content"] or {}).get("marks", [])
+
+    await until(unpinned)
     assert (await stored(mirror, number))["edited_at"] is None

@@ -20,6 +20,8 @@ from tidegate.platforms.interface import (
     FileForm,
     FileHandle,
     FileKind,
+    Message,
+    Patch,
     Reaction,
     Recounted,
     TooLong,
@@ -344,16 +346,52 @@ class TestChanges:
             UpdateHint(ChannelId(77))
         ]
 
-    def test_updates_without_a_message_move_the_counter(self) -> None:
-        """Pins and previews are counted by Telegram; without them every later update would seem to follow a gap."""
-        page = types.WebPageEmpty(1)
-        pushed = [
-            types.UpdatePinnedChannelMessages(77, [5], pts=8, pts_count=1, pinned=True),
-            types.UpdateChannelWebPage(77, page, pts=9, pts_count=1),
-        ]
-        hints = [hint for one in pushed for hint in translation.hints_of(types.UpdateShort(one, NOON))]
-        moved = [ChannelUpdates(8, 1, deleted=[]), ChannelUpdates(9, 1, deleted=[])]
-        assert hints == [UpdateHint(ChannelId(77), one) for one in moved]
+    @pytest.mark.parametrize("pinned", [True, None])
+    def test_a_pin_is_a_mark_of_its_messages(self, pinned: bool | None) -> None:
+        """Set or removed, pushed or in a difference; Telegram counts it, so it moves the counter."""
+        pin = types.UpdatePinnedChannelMessages(77, [5, 6], pts=8, pts_count=2, pinned=pinned)
+        marked = [Patch(MessageId(number), marks={"pinned": bool(pinned)}) for number in (5, 6)]
+        [hint] = translation.hints_of(types.UpdateShort(pin, NOON))
+        moved = ChannelUpdates(8, 2, deleted=[], patched=marked, previewed=[])
+        assert hint == UpdateHint(ChannelId(77), moved)
+        found = translation.difference_of(types.updates.ChannelDifference(8, [], [pin], [], [], final=True))
+        assert isinstance(found, Difference)
+        assert (found.updates.patched, found.updates.steps) == (marked, 2)
+
+    @pytest.mark.parametrize(
+        ("page", "title"),
+        [
+            (types.WebPage(9, "https://x", "x", 0, title="Tides"), "Tides"),
+            (types.WebPageEmpty(9), None),
+        ],
+    )
+    def test_a_late_preview_makes_the_message_that_came_with_it(self, page: Any, title: str | None) -> None:
+        """Equal in every field to one that was posted with the preview, so that a later page changes nothing."""
+        pending = types.WebPagePending(9, NOON, url="https://x")
+
+        def posted(shown: Any) -> Message:
+            media = types.MessageMediaWebPage(shown, force_large_media=True)
+            found = translation.message_of(types.Message(5, WHERE, message="https://x", date=NOON, media=media), {})
+            assert found is not None
+            return found
+
+        update = types.UpdateChannelWebPage(77, page, pts=9, pts_count=1)
+        [hint] = translation.hints_of(types.UpdateShort(update, NOON))
+        assert hint.updates is not None
+        [made] = hint.updates.previewed
+        assert (hint.updates.upto, hint.updates.steps) == (9, 1)
+        assert made.awaited == posted(pending).content.awaited_preview
+        shown = made.shown(posted(pending))
+        assert shown == posted(page)
+        assert (shown.content.preview and shown.content.preview.title) == title
+
+    def test_a_preview_that_is_still_being_made_only_moves_the_counter(self) -> None:
+        """So does one that breaks its schema: without it every later update would seem to follow a gap."""
+        for page in (types.WebPagePending(9, NOON), types.WebPage(9, "https://x", "x", 0, site_name=object())):
+            update = types.UpdateChannelWebPage(77, page, pts=9, pts_count=1)
+            [hint] = translation.hints_of(types.UpdateShort(update, NOON))
+            assert hint.updates is not None
+            assert (hint.updates.upto, hint.updates.steps) == (9, 1)
 
     @pytest.mark.parametrize(
         ("update", "recounted"),

@@ -164,7 +164,12 @@ async def store_updates(
                     await archive_sets.judge(connection, [key], await now_of(connection), policy.sets)
                 if (tally := stored.tally).messages:
                     read = ChannelRead(
-                        channel=channel, topic=None, messages=tally.messages, archives=tally.archives, live=True
+                        channel=channel,
+                        topic=None,
+                        messages=tally.messages,
+                        archives=tally.archives,
+                        live=True,
+                        channel_key=key,
                     )
                     await feed.record(connection, pending.channel.title, read)
                 return stored
@@ -261,6 +266,7 @@ def _joined(pieces: Sequence[ChannelUpdates], topics: Mapping[TopicId, ScanPlace
         edited=followed(message for one in pieces for message in one.edited),
         deleted=[number for one in pieces for number in one.deleted],
         patched=[patch for one in pieces for patch in one.patched],
+        previewed=[preview for one in pieces for preview in one.previewed],
         reacted=[reaction for one in pieces for reaction in one.reacted],
         voted=[vote for one in pieces for vote in one.voted],
         recounted=[recount for one in pieces for recount in one.recounted],

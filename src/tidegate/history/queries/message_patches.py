@@ -12,10 +12,10 @@ from tidegate.core.ids import ChannelKey, FileId, MessageId
 from tidegate.core.message_content import NO_COUNTS, MessageCounts, MessageKind
 from tidegate.core.rules.storable_text import ORIGINALS
 from tidegate.database.pool import Connection
-from tidegate.database.row_values import from_row
+from tidegate.database.row_values import from_row, known_or
 from tidegate.database.storable_connection import json_text
 from tidegate.history.content_json import counts_json, read_content, read_counts
-from tidegate.history.raw_json import unpack
+from tidegate.history.raw_json import is_readable, unpack
 from tidegate.platforms.interface import (
     File,
     FileForm,
@@ -23,15 +23,21 @@ from tidegate.platforms.interface import (
     FileKind,
     Message,
     Patch,
+    Previewed,
     Reacted,
     Reaction,
     Recounted,
     Voted,
 )
+from tidegate.search.rules.content_words import awaited_tag
+from tidegate.search.rules.text_words import quoted
 
 
 async def stored(connection: Connection, key: ChannelKey, ids: Collection[MessageId]) -> dict[MessageId, Message]:
-    """Messages as they are stored, deleted ones too, locked until the transaction ends; files without a handle."""
+    """Messages as they are stored, deleted ones too, locked until the transaction ends; files without a handle.
+
+    An erased one counts as not stored.
+    """
     rows = await connection.fetch(
         "SELECT * FROM messages WHERE channel = $1 AND id = ANY($2) AND erased_at IS NULL ORDER BY id FOR UPDATE",
         key, list(ids),
@@ -55,6 +61,8 @@ def patched(message: Message, patch: Patch) -> Message | None:
         return None
     raw = message.raw if patch.raw is None else _merged(message.raw, patch.raw)
     kind, content = (message.kind, message.content) if patch.read is None else patch.read(raw)
+    if patch.marks is not None:
+        content = replace(content, marks=_marked(content.marks, patch.marks))
     return replace(
         message,
         edited_at=patch.edited_at,
@@ -65,6 +73,11 @@ def patched(message: Message, patch: Patch) -> Message | None:
         content=content,
         raw=raw,
     )
+
+
+def _marked(marks: Sequence[str], changed: Mapping[str, bool]) -> tuple[str, ...]:
+    """The marks after some were set or removed; those that are set now come first, as when a message is read."""
+    return (*(mark for mark, is_set in changed.items() if is_set), *(mark for mark in marks if mark not in changed))
 
 
 async def versions(connection: Connection, key: ChannelKey, patches: Sequence[Patch]) -> list[Message]:
@@ -78,6 +91,23 @@ async def versions(connection: Connection, key: ChannelKey, patches: Sequence[Pa
             known[patch.id] = after
             made.append(after)
     return made
+
+
+async def previewed(connection: Connection, key: ChannelKey, previews: Sequence[Previewed]) -> list[Message]:
+    """The messages that previews belong to, as they are shown with them; a preview nobody awaits makes none."""
+    changed: dict[MessageId, Message] = {}
+    for one in previews:
+        rows = await connection.fetch(
+            "SELECT id FROM messages WHERE channel = $1 AND words @@ $2::text::tsquery",
+            key, quoted(awaited_tag(one.awaited)),
+        )  # fmt: skip
+        known = await stored(connection, key, [MessageId(row["id"]) for row in rows])
+        changed |= {
+            number: one.shown(message)
+            for number, message in known.items()
+            if message.content.awaited_preview == one.awaited
+        }
+    return list(changed.values())
 
 
 async def react(connection: Connection, key: ChannelKey, reacted: Sequence[Reacted]) -> None:
@@ -158,22 +188,25 @@ def _merged(raw: Mapping[str, Any], more: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in both.items() if value is not None and name != ORIGINALS}
 
 
+_KINDS = frozenset(one.value for one in MessageKind)
+
+
 def _message(row: asyncpg.Record, files: Sequence[File]) -> Message:
+    """A row as a message; one that a later version stored, and this one cannot read whole, is partial."""
     return from_row(
         Message,
         row,
         files=files,
         reactions=[Reaction(emoji, count) for emoji, count in row["reactions"].items()],
-        kind=MessageKind(row["kind"] or MessageKind.TEXT),
+        kind=known_or(MessageKind, row["kind"], MessageKind.TEXT),
         content=read_content(row["content"]),
         counts=read_counts(row["counts"]),
         raw=unpack(row["raw"]) if row["raw"] is not None else row["extra"] or {},
         person=None,
+        is_partial=row["kind"] not in _KINDS or not is_readable(row["raw"]),
     )
 
 
 def _file(row: asyncpg.Record) -> File:
-    form = FileForm(row["form"] or FileForm.FILE)
-    return File(
-        FileId(row["file"]), row["name"], row["size"], row["mime"], FileKind(row["kind"]), FileHandle(""), form=form
-    )
+    form, kind = known_or(FileForm, row["form"], FileForm.FILE), known_or(FileKind, row["kind"], FileKind.DOCUMENT)
+    return File(FileId(row["file"]), row["name"], row["size"], row["mime"], kind, FileHandle(""), form=form)

@@ -20,7 +20,8 @@ class Patch:
     Without *edited_at* it is not an edit: the platform only filled in a preview. Such a patch has no text and makes no
     revision. One with an older *edited_at* than the stored one is late and changes nothing. *raw* is merged into the
     stored one, key by key: null removes a key. *read* tells kind and content by the merged result. *whole* is the
-    current message where the platform sent all of it, for a channel in which it was never stored.
+    current message where the platform sent all of it, for a channel in which it was never stored. *marks* are those
+    that were set (true) or removed.
     """
 
     id: MessageId
@@ -31,6 +32,18 @@ class Patch:
     raw: Mapping[str, Any] | None = None
     read: Callable[[Mapping[str, Any]], tuple[MessageKind, MessageContent]] | None = None
     whole: Message | None = None
+    marks: Mapping[str, bool] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Previewed:
+    """The preview of a link was made after its message was posted. *shown* gives the message as it is shown now.
+
+    The platform does not name the message. It is the one whose content has *awaited* as its awaited preview.
+    """
+
+    awaited: str
+    shown: Callable[[Message], Message]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +80,7 @@ class ChannelUpdates:
     *steps* is the distance from the previous value, where the platform reports it. The sequence is unbroken only when
     ``upto - steps`` is the value known so far. A difference can have fewer steps than its counter advanced. Then a
     message was posted and deleted in between, which is not reported, or an update was lost. Apply in this order:
-    posted, edited, patched, reacted, voted, recounted, deleted.
+    posted, edited, patched, previewed, reacted, voted, recounted, deleted.
     """
 
     upto: int | None
@@ -76,6 +89,7 @@ class ChannelUpdates:
     edited: Sequence[Message] = ()
     deleted: Sequence[MessageId] = ()
     patched: Sequence[Patch] = ()
+    previewed: Sequence[Previewed] = ()
     reacted: Sequence[Reacted] = ()
     voted: Sequence[Voted] = ()
     recounted: Sequence[Recounted] = ()
@@ -83,7 +97,7 @@ class ChannelUpdates:
     @property
     def brings_nothing(self) -> bool:
         """Whether only the change counter moved."""
-        messages = self.posted or self.edited or self.deleted or self.patched
+        messages = self.posted or self.edited or self.deleted or self.patched or self.previewed
         return not (messages or self.reacted or self.voted or self.recounted)
 
 

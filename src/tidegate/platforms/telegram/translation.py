@@ -22,6 +22,8 @@ from tidegate.platforms.interface import (
     Head,
     Me,
     Message,
+    Patch,
+    Previewed,
     Reaction,
     Recounted,
     TooLong,
@@ -29,7 +31,7 @@ from tidegate.platforms.interface import (
     TopicEvent,
     UpdateHint,
 )
-from tidegate.platforms.telegram.content.message_content import content_of, unreadable
+from tidegate.platforms.telegram.content.message_content import PINNED, content_of, preview_made, unreadable
 from tidegate.platforms.telegram.content.message_counts import counts_of, reactions_of
 from tidegate.platforms.telegram.content.people import (
     People,
@@ -238,6 +240,8 @@ def difference_of(answer: Any) -> Difference | TooLong:
         posted=_translated(posted, people),
         edited=_translated(_messages(answer.other_updates, types.UpdateEditChannelMessage), people),
         deleted=[number for one in answer.other_updates for number in _deleted(one)],
+        patched=[pin for one in answer.other_updates for pin in _pins(one)],
+        previewed=[made for one in answer.other_updates for made in _previews(one)],
         recounted=[told for one in answer.other_updates if (told := _recount(one)[1]) is not None],
     )
     return Difference(updates, final=bool(answer.final))
@@ -257,6 +261,24 @@ def _deleted(update: Any) -> list[MessageId]:
     return []
 
 
+def _pins(update: Any) -> list[Patch]:
+    if isinstance(update, types.UpdatePinnedChannelMessages):
+        return [Patch(MessageId(number), marks={PINNED: bool(update.pinned)}) for number in update.messages]
+    return []
+
+
+def _previews(update: Any) -> list[Previewed]:
+    """The preview that an update brings; one that breaks its schema is left to the next reconcile."""
+    if not isinstance(update, types.UpdateChannelWebPage):
+        return []
+    try:
+        made = preview_made(update.webpage)
+    except _MALFORMED as problem:
+        _log.warning("telegram.preview_unreadable", channel=update.channel_id, problem=repr(problem))
+        return []
+    return [] if made is None else [made]
+
+
 def hints_of(pushed: Any) -> Sequence[UpdateHint]:
     """Hints about channels in pushed updates; a hint without a channel when Telegram says that it skipped some."""
     if isinstance(pushed, types.UpdatesTooLong):
@@ -270,7 +292,9 @@ def _hint(update: Any, people: People) -> UpdateHint | None:
     if isinstance(update, types.UpdateNewChannelMessage | types.UpdateEditChannelMessage):
         return _message_hint(update, people)
     if isinstance(update, _COUNTED):
-        news = ChannelUpdates(update.pts, update.pts_count, deleted=_deleted(update))
+        news = ChannelUpdates(
+            update.pts, update.pts_count, deleted=_deleted(update), patched=_pins(update), previewed=_previews(update)
+        )
         return UpdateHint(ChannelId(update.channel_id), news)
     if isinstance(update, types.UpdateChannelTooLong | types.UpdateChannel):
         return UpdateHint(ChannelId(update.channel_id))
@@ -281,7 +305,8 @@ def _hint(update: Any, people: People) -> UpdateHint | None:
 
 
 _COUNTED = (types.UpdateDeleteChannelMessages, types.UpdatePinnedChannelMessages, types.UpdateChannelWebPage)
-"""Updates that move the counter and bring no message. Without them every later update would seem to follow a gap."""
+"""Updates that move the counter without a whole message. Without them every later update would seem to follow a gap.
+"""
 
 
 def _message_hint(update: Any, people: People) -> UpdateHint | None:

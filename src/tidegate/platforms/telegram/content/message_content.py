@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -10,14 +11,17 @@ from telethon.tl import TLObject, types
 
 from tidegate.core.ids import UserId
 from tidegate.core.message_content import PLAIN, LinkPreview, MessageContent, MessageKind
+from tidegate.platforms.interface import Message, Previewed
 from tidegate.platforms.telegram.content.media_details import media_of
 from tidegate.platforms.telegram.content.message_origin import forward_of, reply_of
 from tidegate.platforms.telegram.content.people import People, address_of, is_anonymous
 from tidegate.platforms.telegram.content.polls import poll_of
+from tidegate.platforms.telegram.content.raw_message import raw_of_web_page, with_web_page
 from tidegate.platforms.telegram.content.service_texts import service_text
 from tidegate.platforms.telegram.content.text_formatting import formatting_of, unknown_entity
 
-_MARKS = {"pinned": "pinned", "silent": "silent", "from_scheduled": "sent by schedule", "noforwards": "protected"}
+PINNED = "pinned"
+_MARKS = {"pinned": PINNED, "silent": "silent", "from_scheduled": "sent by schedule", "noforwards": "protected"}
 _MOST_TEXTS = 1_000
 """Further texts of one message that are kept apart; the rest stays in what Telegram sent."""
 
@@ -74,7 +78,23 @@ def _media(media: Any, people: People) -> tuple[MessageKind, dict[str, Any]]:
         fields["poll"] = poll_of(media.poll, media.results)
     if isinstance(media, types.MessageMediaWebPage) and isinstance(media.webpage, types.WebPage):
         fields["preview"] = _preview(media.webpage)
+    if isinstance(media, types.MessageMediaWebPage) and isinstance(media.webpage, types.WebPagePending):
+        fields["awaited_preview"] = str(media.webpage.id)
     return kind, fields
+
+
+def preview_made(page: Any) -> Previewed | None:
+    """A preview that comes after its message, or the news that there is none; None while it is still being made."""
+    if not isinstance(page, types.WebPage | types.WebPageEmpty):
+        return None
+    preview = _preview(page) if isinstance(page, types.WebPage) else None
+    raw = raw_of_web_page(page)
+
+    def shown(message: Message) -> Message:
+        content = replace(message.content, preview=preview, awaited_preview="")
+        return replace(message, content=content, raw=with_web_page(message.raw, raw))
+
+    return Previewed(str(page.id), shown)
 
 
 def _preview(page: types.WebPage) -> LinkPreview:

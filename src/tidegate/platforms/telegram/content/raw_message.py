@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import base64
 import math
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from datetime import datetime
 from typing import Any
 
@@ -111,6 +111,19 @@ def raw_of_unreadable(found: Any) -> dict[str, Any]:
     """All that Telegram sent about a message that could not be read, without what depends on account and time."""
     fields = vars(found)
     return {name: encoded(fields[name]) for name in (*_KEPT, "entities") if fields.get(name)}
+
+
+def raw_of_web_page(page: Any) -> dict[str, Any]:
+    """What Telegram sent about a preview, beyond our fields."""
+    return _inner("webpage", page, _PREVIEW) or {}
+
+
+def with_web_page(raw: Mapping[str, Any], page: Mapping[str, Any]) -> dict[str, Any]:
+    """What was sent about a message, and then about its preview, as if both had been sent at once."""
+    others = {name: value for name, value in raw.items() if name != "media"}
+    media = {name: value for name, value in dict(raw.get("media") or {}).items() if name != "webpage"}
+    media |= {"_": types.MessageMediaWebPage.__name__} | ({"webpage": page} if page else {})
+    return others | ({"media": media} if len(media) > 1 else {})
 
 
 def _field(name: str, value: Any) -> Any:

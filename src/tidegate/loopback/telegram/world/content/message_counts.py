@@ -110,6 +110,8 @@ def show_preview(world: World, channel: Channel, number: int, page: TLObject) ->
     held = message.fields.get("media")
     if message.file or not isinstance(held, types.MessageMediaWebPage | None):
         raise BadInput(f"Message {number} of {channel.title} has media, so it has no preview.")
+    if held is not None and isinstance(held.webpage, types.WebPagePending) and hasattr(page, "id"):
+        page.id = held.webpage.id  # clients find the message by the number that it awaits
     message.fields["media"] = held or types.MessageMediaWebPage(page)
     message.fields["media"].webpage = page
     world.tell(channel, channel.note(EventKind.WEB_PAGE, (number,)))
