@@ -18,12 +18,13 @@ from tests.history.message_builder import LATER, LATEST, ONE, channel, file, tex
 from tests.older_schema import upgrade_to
 from tests.scans.stored_channels import message
 from tidegate.core.ids import MessageId, UserId
-from tidegate.core.message_content import Embed, MessageContent, MessageCounts, Person, PersonKind
+from tidegate.core.message_content import Embed, MessageContent, MessageCounts, MessageKind, Person, PersonKind
 from tidegate.core.rules.storable_text import ORIGINALS
 from tidegate.database.migrations.upgrade import upgrade
 from tidegate.database.pool import Address, Connection, Database
-from tidegate.history.queries import message_patches, messages
+from tidegate.history.queries import message_patches, messages, partial_messages
 from tidegate.history.raw_json import unpack
+from tidegate.people.queries import people
 from tidegate.platforms.interface import FileHandle, Patch, Reacted, Reaction, Recounted, Voted
 
 pytestmark = pytest.mark.both_servers
@@ -148,6 +149,68 @@ async def test_the_newest_version_wins_in_any_order(database: Database, order: l
             await transaction.rollback()
 
 
+class TestPartialRows:
+    """Rows that an earlier version stored: they have no kind, and count as partial until they are read whole."""
+
+    async def store_partial(self, connection: Connection) -> int:
+        """A message as that version left it."""
+        key = await channel(connection)
+        await messages.store(connection, key, [replace(message(1, "a"), raw={"type": 19})])
+        await connection.execute("UPDATE messages SET kind = '', raw = NULL, extra = '{\"type\": 19}'")
+        return key
+
+    @pytest.mark.parametrize(
+        "patch",
+        [
+            Patch(ONE, edited_at=LATER, text="b"),
+            Patch(ONE, raw={"embeds": []}, read=lambda raw: (MessageKind.TEXT, MessageContent(texts=("new",)))),
+            Patch(ONE, marks={"pinned": True}),
+        ],
+    )
+    async def test_a_patch_leaves_them_partial(self, database: Database, patch: Patch) -> None:
+        """What it brings is stored; the rest of the message still has to be read."""
+        async with database.transaction() as connection:
+            key = await self.store_partial(connection)
+            await apply(connection, key, patch)
+            row: Any = await connection.fetchrow("SELECT text, kind, content FROM messages")
+            assert row["kind"] == ""
+            assert (row["text"], row["content"]) != ("a", None)
+            assert await partial_messages.newest(connection, key, most=9) == [ONE]
+            await messages.store(connection, key, [replace(message(1, "b"), edited_at=LATER)])
+            assert await partial_messages.count(connection, key) == 0
+
+    async def test_a_whole_message_completes_them(self, database: Database) -> None:
+        """Also one that comes as a patch."""
+        async with database.transaction() as connection:
+            key = await self.store_partial(connection)
+            await apply(connection, key, Patch(ONE, raw={"embeds": []}, whole=message(1, "a")))
+            assert await connection.fetchval("SELECT kind FROM messages") == "text"
+
+    @pytest.mark.parametrize("stored", ["kind = 'hologram'", "kind = 'text', raw = '\\x6302'"])
+    async def test_what_a_later_version_stored_becomes_partial(self, database: Database, stored: str) -> None:
+        """This version cannot read all of it, so a patch of it leaves the message to be read again."""
+        async with database.transaction() as connection:
+            key = await self.store_partial(connection)
+            await connection.execute(f"UPDATE messages SET {stored}")
+            await apply(connection, key, Patch(ONE, marks={"pinned": True}))
+            assert await partial_messages.count(connection, key) == 1
+
+
+class TestMarks:
+    async def test_a_mark_is_set_and_removed(self, database: Database) -> None:
+        """The other marks stay, and it is no edit."""
+        async with database.transaction() as connection:
+            key = await channel(connection)
+            await messages.store(connection, key, [replace(message(1, "a"), content=MessageContent(marks=("silent",)))])
+            marks = []
+            for is_set in (True, True, False):
+                await apply(connection, key, Patch(ONE, marks={"pinned": is_set}))
+                marks.append(await connection.fetchval("SELECT content -> 'marks' FROM messages"))
+            assert marks == [["pinned", "silent"], ["pinned", "silent"], ["silent"]]
+            assert await texts(connection) == ["a"]
+            assert await connection.fetchval("SELECT edited_at FROM messages") is None
+
+
 class TestFilesAndSigns:
     async def test_a_message_has_all_its_files(self, database: Database) -> None:
         """Several, in their order; an edit that takes one away leaves the others."""
@@ -184,6 +247,19 @@ class TestFilesAndSigns:
             await messages.store(connection, key, both)
             rows = await connection.fetch("SELECT author FROM messages ORDER BY id")
             assert [row["author"] for row in rows] == ["Ada", "Deleted Account"]
+
+    async def test_a_contact_is_named_by_their_own_name(self, database: Database) -> None:
+        """An account's label of a contact is no author; it stands in only where nobody knows the name."""
+        async with database.transaction() as connection:
+            key = await channel(connection)
+            known, unknown = Person(UserId(7), "Ada"), Person(UserId(8), "Plumber", is_label=True)
+            await people.store(connection, key, [known])
+            label = replace(known, name="Sis", is_label=True)
+            pairs = [(1, label), (2, unknown)]
+            said = [replace(message(number), author=one.name, author_id=one.id, person=one) for number, one in pairs]
+            await messages.store(connection, key, [*said, replace(said[0], id=MessageId(3), author="The editors")])
+            rows = await connection.fetch("SELECT author FROM messages ORDER BY id")
+            assert [row["author"] for row in rows] == ["Ada", "Plumber", "The editors"]
 
     async def test_a_mention_keeps_the_name_of_its_time(self, database: Database) -> None:
         """Read again after a rename, it is the same message; somebody newly mentioned is named as now."""

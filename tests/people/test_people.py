@@ -61,3 +61,39 @@ async def test_two_transactions_with_the_same_people_do_not_wait_for_each_other(
         assert await people.find(connection, TELEGRAM, ADA.id) is not None
         assert await people.find(connection, TELEGRAM, bob.id) is not None
         assert await people.find(connection, TELEGRAM, UserId(9)) is None
+
+
+class TestLabels:
+    """What an account calls its contacts: Telegram gives it in place of the contact's own name."""
+
+    LABEL = replace(ADA, name="Sis", is_label=True)
+
+    async def names(self, database: Database, *seen: Person) -> tuple[str, list[str]]:
+        """The name of Ada, and all her names, after she was seen so."""
+        async with database.transaction() as connection:
+            key = (await add_channel(connection, await add_account(connection, "reader"))).key
+            for one in seen:
+                await people.store(connection, key, [one])
+            found = await people.find(connection, TELEGRAM, ADA.id)
+        assert found is not None
+        return found.person.name, [one.name for one in found.names]
+
+    async def test_a_label_is_no_further_name(self, database: Database) -> None:
+        """Of two accounts one has her as a contact: she has one name, her own."""
+        assert await self.names(database, ADA, self.LABEL, ADA, self.LABEL) == ("Ada", ["Ada"])
+
+    async def test_a_label_stands_in_until_the_name_is_known(self, database: Database) -> None:
+        """Then it is forgotten: she never had it."""
+        assert await self.names(database, self.LABEL, ADA) == ("Ada", ["Ada"])
+
+    async def test_the_first_of_two_labels_stays(self, database: Database) -> None:
+        """Two accounts with her as a contact do not rename her in turn."""
+        other = replace(self.LABEL, name="Ada from work")
+        assert await self.names(database, self.LABEL, other, self.LABEL, other) == ("Sis", ["Sis"])
+
+    async def test_a_label_brings_new_usernames(self, database: Database) -> None:
+        """Those are her own, whoever sees them; a label that is also her name stays as that."""
+        renamed = replace(self.LABEL, usernames=("ada",))
+        same = replace(ADA, is_label=True)
+        name, names = await self.names(database, same, ADA, renamed)
+        assert (name, names) == ("Ada", ["Ada", "Ada"])

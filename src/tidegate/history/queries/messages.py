@@ -20,6 +20,7 @@ from tidegate.database.pool import Connection, rows_deleted
 from tidegate.database.storable_connection import json_text
 from tidegate.history.content_json import content_json, counts_json, read_mentions
 from tidegate.history.raw_json import pack
+from tidegate.people.queries import people
 from tidegate.platforms.interface import Message
 from tidegate.search.rules.content_words import content_tags, content_texts
 from tidegate.search.rules.text_words import author_tags, vector
@@ -238,8 +239,9 @@ async def _with_known_authors(
 ) -> Sequence[Message]:
     """The same messages; one that does not say who wrote it keeps the author it is stored with.
 
-    Of a deleted account the platform no longer knows the name.
+    Of a deleted account the platform no longer knows the name, and of a contact it gives only the account's label.
     """
+    messages = await _without_labels(connection, key, messages)
     unnamed = [one.id for one in messages if one.author_id is None or not one.author or _is_by_deleted(one)]
     if not unnamed:
         return messages
@@ -258,6 +260,20 @@ async def _with_known_authors(
         return replace(message, author=said or row["author"] or message.author, author_id=row["author_id"])
 
     return [named(message) for message in messages]
+
+
+async def _without_labels(connection: Connection, key: ChannelKey, messages: Sequence[Message]) -> Sequence[Message]:
+    """The same messages; an account's label of a contact gives way to the name that the contact is known by."""
+    labelled = {one.person.id for one in messages if one.person is not None and one.person.is_label}
+    names = await people.names_of(connection, key, labelled) if labelled else {}
+
+    def named(message: Message) -> Message:
+        person = message.person
+        if person is None or person.id not in names or message.author != person.name:
+            return message
+        return replace(message, author=names[person.id])
+
+    return [named(message) for message in messages] if names else messages
 
 
 async def _with_known_mentions(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -10,6 +10,7 @@ from tidegate.core.ids import ChannelKey, UserId
 from tidegate.core.message_content import Person, PersonKind
 from tidegate.core.platform import Platform
 from tidegate.database.pool import Connection
+from tidegate.database.row_values import known_or
 
 _ONE_WRITER = 0x7467_7065  # "tgpe"
 
@@ -35,22 +36,35 @@ class KnownPerson:
 
 # Only what changed is written. Of two transactions that store the same person one leaves it to the other: waiting for
 # each other in different orders they would deadlock. Arrays of usernames travel as one text each.
+#
+# A label is what one account calls a contact. It stands in only until any account shows the person's own name, and is
+# then no longer among their names. Of two labels the first stays, so that two accounts do not rename a person in turn.
 _STORE = """
     WITH given AS (
-        SELECT c.platform, g.id, g.name, string_to_array(g.usernames, ' ') AS usernames, g.kind
-        FROM channels c, unnest($2::bigint[], $3::text[], $4::text[], $5::text[]) AS g (id, name, usernames, kind)
+        SELECT c.platform, g.id, string_to_array(g.usernames, ' ') AS usernames, g.kind,
+            CASE WHEN g.is_label AND p.name IS NOT NULL THEN p.name ELSE g.name END AS name,
+            g.is_label AND coalesce(p.is_label, true) AS is_label,
+            CASE WHEN p.is_label AND NOT g.is_label THEN p.name END AS old_label
+        FROM channels c
+        CROSS JOIN unnest($2::bigint[], $3::text[], $4::text[], $5::text[], $7::boolean[])
+            AS g (id, name, usernames, kind, is_label)
+        LEFT JOIN people p ON p.platform = c.platform AND p.id = g.id
         WHERE c.id = $1
     ), changed AS (
         SELECT g.*
         FROM given g LEFT JOIN people p ON p.platform = g.platform AND p.id = g.id
-        WHERE (p.name, p.usernames, p.kind) IS DISTINCT FROM (g.name, g.usernames, g.kind)
+        WHERE (p.name, p.usernames, p.kind, p.is_label) IS DISTINCT FROM (g.name, g.usernames, g.kind, g.is_label)
           AND pg_try_advisory_xact_lock($6, hashint8(g.id))
     ), written AS (
-        INSERT INTO people (platform, id, name, usernames, kind)
-        SELECT platform, id, name, usernames, kind FROM changed ORDER BY id
+        INSERT INTO people (platform, id, name, usernames, kind, is_label)
+        SELECT platform, id, name, usernames, kind, is_label FROM changed ORDER BY id
         ON CONFLICT (platform, id) DO UPDATE
-        SET name = excluded.name, usernames = excluded.usernames, kind = excluded.kind, seen_at = excluded.seen_at
+        SET name = excluded.name, usernames = excluded.usernames, kind = excluded.kind, is_label = excluded.is_label,
+            seen_at = excluded.seen_at
         RETURNING platform, id, name, usernames
+    ), forgotten AS (
+        DELETE FROM person_names n USING changed c
+        WHERE n.platform = c.platform AND n.person = c.id AND n.name = c.old_label AND n.name <> c.name
     )
     INSERT INTO person_names AS n (platform, person, name, usernames, first_seen, last_seen)
     SELECT platform, id, name, usernames, clock_now(), clock_now() FROM written
@@ -66,8 +80,20 @@ async def store(connection: Connection, channel: ChannelKey, people: Iterable[Pe
             _STORE,
             channel, list(named), [one.name for one in named.values()],
             [" ".join(one.usernames) for one in named.values()], [one.kind.value for one in named.values()],
-            _ONE_WRITER,
+            _ONE_WRITER, [one.is_label for one in named.values()],
         )  # fmt: skip
+
+
+async def names_of(connection: Connection, channel: ChannelKey, people: Collection[UserId]) -> dict[UserId, str]:
+    """What people of a channel's platform are called, by their number; those who are not known are left out."""
+    rows = await connection.fetch(
+        """
+        SELECT p.id, p.name FROM people p JOIN channels c ON c.platform = p.platform
+        WHERE c.id = $1 AND p.id = ANY($2)
+        """,
+        channel, list(people),
+    )  # fmt: skip
+    return {UserId(row["id"]): row["name"] for row in rows}
 
 
 async def find(connection: Connection, platform: Platform, number: UserId) -> KnownPerson | None:
@@ -80,5 +106,6 @@ async def find(connection: Connection, platform: Platform, number: UserId) -> Kn
         "ORDER BY last_seen DESC, first_seen DESC",
         platform, number,
     )  # fmt: skip
-    person = Person(UserId(row["id"]), row["name"], tuple(row["usernames"]), PersonKind(row["kind"]))
+    kind = known_or(PersonKind, row["kind"], PersonKind.PERSON)
+    person = Person(UserId(row["id"]), row["name"], tuple(row["usernames"]), kind, is_label=row["is_label"])
     return KnownPerson(person, row["seen_at"], [PersonName(**one) for one in names])

@@ -21,6 +21,11 @@ class TestDescribed:
         found = described(user(1, "Ada", last_name="Lovelace", username="ada", usernames=names))
         assert found == {1: Person(UserId(1), "Ada Lovelace", ("ada", "lady"), PersonKind.PERSON)}
 
+    def test_a_name_of_the_contact_list_is_a_label(self) -> None:
+        """Telegram shows a contact by the name that the account gave them, and says so with a flag."""
+        found = described(user(1, "Sis", contact=True), user(2, "Bob"))
+        assert {one.name: one.is_label for one in found.values()} == {"Sis": True, "Bob": False}
+
     def test_a_bot_is_one(self) -> None:
         """What it writes is automatic."""
         people = described(user(4, "Gifs", bot=True))

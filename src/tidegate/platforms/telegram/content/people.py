@@ -34,7 +34,7 @@ def _person(found: Any) -> Person | None:
             return Person(UserId(found.id), DELETED_ACCOUNT, kind=PersonKind.DELETED)
         names = [name for name in (found.first_name, found.last_name) if name]
         kind = PersonKind.BOT if found.bot else PersonKind.PERSON
-        return Person(UserId(found.id), " ".join(names), _usernames(found), kind)
+        return Person(UserId(found.id), " ".join(names), _usernames(found), kind, is_label=bool(found.contact))
     if isinstance(found, _CHANNEL_KINDS):
         number = UserId(-(_CHANNELS + found.id))
         return Person(number, found.title or "", _usernames(found), PersonKind.CHANNEL)
