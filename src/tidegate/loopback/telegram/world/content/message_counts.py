@@ -112,7 +112,7 @@ def show_preview(world: World, channel: Channel, number: int, page: TLObject) ->
         raise BadInput(f"Message {number} of {channel.title} has media, so it has no preview.")
     message.fields["media"] = held or types.MessageMediaWebPage(page)
     message.fields["media"].webpage = page
-    world.tell(channel, channel.note(EventKind.WEB_PAGE, (number,)))
+    world.tell(channel, world.note(channel, EventKind.WEB_PAGE, (number,)))
     return message
 
 
