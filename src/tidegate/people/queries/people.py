@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -68,6 +68,14 @@ async def store(connection: Connection, channel: ChannelKey, people: Iterable[Pe
             [" ".join(one.usernames) for one in named.values()], [one.kind.value for one in named.values()],
             _ONE_WRITER,
         )  # fmt: skip
+
+
+async def names(connection: Connection, platform: Platform, numbers: Collection[UserId]) -> dict[int, str]:
+    """What people were called when they were seen last, by their numbers; unknown ones are left out."""
+    rows = await connection.fetch(
+        "SELECT id, name FROM people WHERE platform = $1 AND id = ANY($2)", platform, list(numbers)
+    )
+    return {row["id"]: row["name"] for row in rows}
 
 
 async def find(connection: Connection, platform: Platform, number: UserId) -> KnownPerson | None:

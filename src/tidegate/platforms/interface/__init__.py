@@ -29,6 +29,7 @@ from tidegate.platforms.interface.capabilities import (
     Forums,
     Gates,
     Guilds,
+    HasBox,
     Hints,
     KnowsHeads,
     KnowsItself,
@@ -50,6 +51,10 @@ from tidegate.platforms.interface.capabilities import (
     anybody,
 )
 from tidegate.platforms.interface.updates import (
+    BoxDifference,
+    BoxState,
+    BoxTooLong,
+    BoxUpdates,
     ChannelUpdates,
     Difference,
     Patch,
@@ -63,6 +68,7 @@ from tidegate.platforms.interface.updates import (
 from tidegate.platforms.interface.values import (
     GENERAL,
     NOT_ASKED,
+    PRIVATE_KINDS,
     CannotAsk,
     Channel,
     ChannelDeleted,
@@ -99,7 +105,12 @@ from tidegate.platforms.interface.values import (
 __all__ = [
     "GENERAL",
     "NOT_ASKED",
+    "PRIVATE_KINDS",
     "Accept",
+    "BoxDifference",
+    "BoxState",
+    "BoxTooLong",
+    "BoxUpdates",
     "Buckets",
     "CannotAsk",
     "Channel",
@@ -127,6 +138,7 @@ __all__ = [
     "GuildPage",
     "Guilds",
     "HandleExpired",
+    "HasBox",
     "Head",
     "Hints",
     "HistoryPage",

@@ -151,6 +151,7 @@ class Message:
     raw: Mapping[str, Any] = field(default_factory=dict)
     person: Person | None = None
     hidden_edit_at: datetime | None = None
+    moved_to: ChannelId | None = None  # it announces that its small group became this large one
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,6 +204,11 @@ class ChannelKind(StrEnum):
     BOARD = "board"  # Discord's forum and media channels
     THREAD = "thread"
     PRIVATE_CHAT = "private chat"
+    GROUP = "group"  # a small group of Telegram, whose messages are numbered by account
+
+
+PRIVATE_KINDS = (ChannelKind.PRIVATE_CHAT, ChannelKind.GROUP)
+"""Chats that belong to one account: mirrored on request only, and outside "all channels"."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,6 +234,12 @@ class Channel:
     private: bool = False
     largest_file: int | None = None
     description: str = ""  # chosen by its owner, so untrusted
+    moved_to: ChannelId | None = None  # the large group that a small one became
+
+    @property
+    def is_owned(self) -> bool:
+        """Whether it belongs to the account that sees it."""
+        return self.kind in PRIVATE_KINDS
 
 
 @dataclass(frozen=True, slots=True)
