@@ -257,7 +257,6 @@ async def _names(connection: Connection, platform: Platform, page: BoxPage) -> d
 
 def _named(updates: ChannelUpdates, names: Mapping[int, str]) -> ChannelUpdates:
     posted = [
-        replace(one, author=names.get(one.author_id or 0, "")) if not one.author else one
-        for one in updates.posted
+        replace(one, author=names.get(one.author_id or 0, "")) if not one.author else one for one in updates.posted
     ]
     return replace(updates, posted=posted)

@@ -278,6 +278,22 @@ async def of_keys(connection: Connection, keys: Collection[ChannelKey]) -> dict[
     return {ChannelKey(row["key"]): _kept(row) for row in rows}
 
 
+async def private_mirrored(connection: Connection) -> list[ChannelKey]:
+    """Our numbers of the private chats that were mirrored at some time, so that messages of them may be stored."""
+    rows = await connection.fetch(
+        "SELECT id FROM channels c WHERE owner IS NOT NULL AND EXISTS (SELECT FROM places p WHERE p.channel = c.id)"
+    )
+    return [ChannelKey(row["id"]) for row in rows]
+
+
+async def private_among(connection: Connection, numbers: Collection[int]) -> set[int]:
+    """Those of these numbers, as platforms give them, that belong to private chats."""
+    rows = await connection.fetch(
+        "SELECT number FROM channels WHERE owner IS NOT NULL AND number = ANY($1)", list(numbers)
+    )
+    return {row["number"] for row in rows}
+
+
 async def read_by(connection: Connection, account: AccountId, number: ChannelId) -> ChannelKey | None:
     """Our number of a channel that is mirrored and that *account* reads."""
     key: ChannelKey | None = await connection.fetchval(
