@@ -197,6 +197,13 @@ class Lane:
             raise parked
         return heads
 
+    async def chat_head(self, channel: ChannelId, *, cycle: CycleNumber | None = None) -> Head | None:
+        """The head of a private chat that no list has; None, without a call, where lists have them all."""
+        client = self._find(interface.FindsChats)
+        if client is None:
+            return None
+        return await self._reads.read("chat_head", channel, cycle, lambda: client.chat_head(channel))
+
     async def guilds(self, after: Cursor | None = None, *, cycle: CycleNumber | None = None) -> interface.GuildPage:
         """Some of the guilds the account is in."""
         client = self._require(interface.Guilds, "list guilds")

@@ -86,6 +86,13 @@ class Guilds(Protocol):
 
 
 @runtime_checkable
+class FindsChats(Protocol):
+    """Has private chats that are in no list: each is asked for by its number, one call for each."""
+
+    async def chat_head(self, channel: ChannelId) -> Head: ...
+
+
+@runtime_checkable
 class KnowsHeads(Protocol):
     """Knows the head of every channel from push updates, without a call; None while that may be out of date."""
 
