@@ -33,7 +33,7 @@ from tidegate.loopback.telegram import TelegramServer, World
 from tidegate.loopback.telegram.world.channels import Channel
 from tidegate.loopback.telegram.world.private_chats import peer_of
 from tidegate.platforms.telegram import TELEGRAM
-from tidegate.platforms.telegram.chat_numbers import ChatNumbers
+from tidegate.platforms.telegram.chats.chat_numbers import ChatNumbers
 from tidegate.platforms.telegram.connector import telegram_opener
 from tidegate.scans.channel_catalogue import sync_channels
 from tidegate.scans.queries import scan_memory

@@ -26,8 +26,8 @@ from tidegate.events.queries import feed
 from tidegate.history.deletion_check import Recalled, recall
 from tidegate.history.ingest import IngestTally, take_in
 from tidegate.history.queries import account_boxes, coverage, live_progress, messages
+from tidegate.history.rules.box_sequence import BoxPage, follow_updates
 from tidegate.history.rules.coverage import Content, unbroken
-from tidegate.history.rules.live_sequence import SequenceStep, follow
 from tidegate.lanes import Lane
 from tidegate.people.queries import people
 from tidegate.platforms.interface import BoxDifference, BoxState, BoxTooLong, BoxUpdates, ChannelUpdates, Message
@@ -38,19 +38,6 @@ from tidegate.scans.scan_context import ScanContext
 log = structlog.get_logger()
 
 _NOTHING = ChannelUpdates(None)
-
-
-@dataclass(frozen=True, slots=True)
-class BoxPage:
-    """Changes of several chats, of which those *linked* lead on from what was known; *deleted* are of any chat."""
-
-    chats: Mapping[ChannelId, ChannelUpdates]
-    linked: Mapping[ChannelId, Sequence[Message]]
-    deleted: Sequence[MessageId] = ()
-
-    def updates_of(self, place: ScanPlace) -> ChannelUpdates:
-        found = self.chats.get(place.channel, _NOTHING)
-        return replace(found, deleted=[*found.deleted, *self.deleted])
 
 
 # Differences
@@ -180,28 +167,11 @@ async def store_box_updates(lane: Lane, database: Database, updates: Sequence[Bo
         places = await scan_memory.load_owned(connection, claim.account)
         if state is None or not places:
             return None
-        followed = follow(state.changes, [SequenceStep(one.upto, one.steps) for one in updates])
-        linked = [updates[one] for one in followed.linked]
-        stored = StoredBoxUpdates([place.channel for place in places], is_gap=bool(followed.apart))
-        page = joined_page(linked, [updates[one] for one in followed.apart])
-        await store_page(connection, lane.account, places, page, stored.tally, live=True)
-        if followed.known is not None:
-            await account_boxes.move(connection, claim.account, replace(state, changes=followed.known))
+        followed = follow_updates(state.changes, updates)
+        stored = StoredBoxUpdates([place.channel for place in places], is_gap=followed.is_gap)
+        await store_page(connection, lane.account, places, followed.page, stored.tally, live=True)
+        await account_boxes.move(connection, claim.account, replace(state, changes=followed.known))
         return stored
-
-
-def joined_page(linked: Sequence[BoxUpdates], apart: Sequence[BoxUpdates]) -> BoxPage:
-    """Several updates of a box as one page, in order; only those *linked* prove anything."""
-    chats: dict[ChannelId, ChannelUpdates] = {}
-    proven: dict[ChannelId, list[Message]] = {}
-    for one in (*linked, *apart):
-        for chat, found in one.chats.items():
-            known = chats.get(chat, _NOTHING)
-            chats[chat] = replace(known, posted=[*known.posted, *found.posted], edited=[*known.edited, *found.edited])
-    for one in linked:
-        for chat, found in one.chats.items():
-            proven.setdefault(chat, []).extend(found.posted)
-    return BoxPage(chats, proven, [number for one in (*linked, *apart) for number in one.deleted])
 
 
 # Storage
@@ -222,7 +192,7 @@ async def store_page(
     """
     names = await _names(connection, account.platform, page)
     for place in places:
-        updates = page.updates_of(place)
+        updates = page.updates_of(place.channel)
         if updates.brings_nothing:
             continue
         taken = IngestTally()

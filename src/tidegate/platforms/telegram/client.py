@@ -15,14 +15,14 @@ from tidegate.platforms.connection_hooks import ConnectionHooks
 from tidegate.platforms.interface import FileHandle, FileKind, Receipt, SendKey, Upload
 from tidegate.platforms.interface.uploads import OWN_CHAT, Media, MediaRef
 from tidegate.platforms.telegram import page_cursors, send_requests, translation
-from tidegate.platforms.telegram.box_updates import difference_of_box, state_of, with_authors
-from tidegate.platforms.telegram.chat_numbers import ChatNumbers, chat_peer
+from tidegate.platforms.telegram.chats.box_updates import difference_of_box, state_of, with_authors
+from tidegate.platforms.telegram.chats.chat_numbers import ChatNumbers, chat_peer
+from tidegate.platforms.telegram.chats.private_chats import access_hashes, chat_heads
 from tidegate.platforms.telegram.connection import TelegramConnection
 from tidegate.platforms.telegram.content.people import people_in
 from tidegate.platforms.telegram.errors import AlreadySent, HeldElsewhere, MediaGone
 from tidegate.platforms.telegram.file_handles import is_precise, location_of
 from tidegate.platforms.telegram.page_cursors import DialogOffset, TopicOffset, in_batch
-from tidegate.platforms.telegram.private_chats import access_hashes, chat_heads
 from tidegate.platforms.telegram.session import VaultSession
 
 PAGE = 100

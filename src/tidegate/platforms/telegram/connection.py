@@ -29,8 +29,8 @@ from tidegate.core.ids import AccountId, UserId
 from tidegate.core.rules.reconnect_pause import reconnect_pause
 from tidegate.platforms.connect_timeout import in_time
 from tidegate.platforms.interface import BoxUpdates, UpdateHint
-from tidegate.platforms.telegram.box_updates import box_update, short_update
-from tidegate.platforms.telegram.chat_numbers import ChatNumbers
+from tidegate.platforms.telegram.chats.box_updates import box_update, short_update
+from tidegate.platforms.telegram.chats.chat_numbers import ChatNumbers
 from tidegate.platforms.telegram.content.people import people_in
 from tidegate.platforms.telegram.errors import connect_trouble, trouble
 from tidegate.platforms.telegram.pre_send_check import PreSendCheck

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tidegate.core.platform import MessageAddress, MessageLimits, Platform
 
 _CHATS_FROM = 1 << 41
-"""The numbers of private chats begin here (``chat_numbers``)."""
+"""The numbers of private chats begin here (``chats.chat_numbers``)."""
 
 
 def _message_link(at: MessageAddress) -> str | None:

@@ -13,7 +13,7 @@ from telethon.tl import types
 
 from tidegate.core.ids import ChannelId, MessageId
 from tidegate.platforms.interface import BoxDifference, BoxState, BoxTooLong, BoxUpdates, ChannelUpdates, Message
-from tidegate.platforms.telegram.chat_numbers import ChatNumbers
+from tidegate.platforms.telegram.chats.chat_numbers import ChatNumbers
 from tidegate.platforms.telegram.content.people import People, people_in
 from tidegate.platforms.telegram.translation import message_of
 

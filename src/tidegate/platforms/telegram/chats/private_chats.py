@@ -9,7 +9,7 @@ from telethon.tl import types
 
 from tidegate.core.ids import ChannelId
 from tidegate.platforms.interface import Channel, ChannelKind, Head
-from tidegate.platforms.telegram.chat_numbers import ChatNumbers
+from tidegate.platforms.telegram.chats.chat_numbers import ChatNumbers
 from tidegate.platforms.telegram.content.people import DELETED_ACCOUNT
 from tidegate.platforms.telegram.translation import head_of
 
