@@ -11,6 +11,7 @@ from tests.cycles.running_scheduler import working
 from tests.scenes.telegram_mirror import Mirror, make_mirror
 from tests.waiting import until
 from tidegate.channels.queries import channels
+from tidegate.cycles.forecast import foresee
 from tidegate.loopback.faults import Fault, FaultKind
 from tidegate.loopback.telegram import TelegramServer, World
 from tidegate.loopback.telegram.world.channels import Channel
@@ -281,6 +282,26 @@ class TestFollowing:
             await mirror.lane.send(mirror.lane.own_chat, "test", key="k1")
             await until(same(mirror, own))
         assert list((await texts(mirror, own)).values()) == ["test"]
+
+
+class TestForecast:
+    async def test_every_cycle_is_within_its_forecast(self, mirror: Mirror, world: World, ann: Channel) -> None:
+        """The first one, an idle one, one after a restart, and one in which the platform lists no changes."""
+        zoe = world.add_private_chat(world.accounts[1_000_001], world.add_person("Zoe"))
+        world.add_channel("News")
+        await mirror.sync()
+        for chat in (ann, zoe, world.channel("News")):
+            await mirror.enable(chat)
+        for restart, too_long in ((False, False), (False, False), (True, False), (True, True)):
+            if restart:
+                await mirror.connect()
+            if too_long:
+                world.faults.add(Fault(FaultKind.TOO_LONG, method="updates.getDifference"))
+            async with mirror.database.connection() as connection:
+                plan = await foresee(connection, mirror.account, mirror.policy)
+            report = await mirror.cycle()
+            spent = sum(report.calls.values()) + report.reconcile_calls
+            assert plan.calls.at_least <= spent <= plan.calls.at_most
 
 
 class TestMoving:

@@ -142,9 +142,9 @@ class World:
 
     # Private chats and small groups
 
-    def add_private_chat(self, account: Account, other: Account | Person) -> Channel:
+    def add_private_chat(self, account: Account, other: Account | Person, *, date: datetime | None = None) -> Channel:
         """A chat of two; where the other has an account here too, it has a view of its own. Returns the first's."""
-        talk, now = self.chats.new_talk(), self.clock.now()
+        talk, now = self.chats.new_talk(), date or self.clock.now()
         if other is account:
             return self.chats.open(account.id, account.id, SAVED, now, talk=talk)
         view = self.chats.open(account.id, other.id, other.name, now, talk=talk)
@@ -152,11 +152,12 @@ class World:
             self.chats.open(other.id, account.id, account.name, now, talk=talk)
         return view
 
-    def add_group(self, title: str, accounts: Sequence[Account]) -> list[Channel]:
+    def add_group(self, title: str, accounts: Sequence[Account], *, date: datetime | None = None) -> list[Channel]:
         """A small group; the view of each account."""
-        talk, number, now = self.chats.new_talk(), self.chats.new_group(), self.clock.now()
+        talk, number, now = self.chats.new_talk(), self.chats.new_group(), date or self.clock.now()
         views = [self.chats.open(one.id, number, title, now, talk=talk, basic=True) for one in accounts]
-        self.post(views[0], fields={"action": types.MessageActionChatCreate(title, [one.id for one in accounts])})
+        made = types.MessageActionChatCreate(title, [one.id for one in accounts])
+        self.post(views[0], date=now, fields={"action": made})
         return views
 
     def migrate(self, view: Channel) -> Channel:

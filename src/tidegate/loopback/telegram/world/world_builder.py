@@ -56,10 +56,13 @@ def make_world(spec: WorldSpec, clock: Clock) -> World:
     for channel in spec.telegram.channels:
         _make_channel(world, channel, dice)
     for chat in spec.telegram.private_chats:
-        _fill(world, add_private_chat(world, account_named(world, chat.account), chat.other), chat.messages)
+        begun = BEGINS - _MINUTE * (chat.messages + 1)
+        view = add_private_chat(world, account_named(world, chat.account), chat.other, date=begun)
+        _fill(world, view, chat.messages)
     for group in spec.telegram.groups:
         taking_part = [account_named(world, one) for one in group.accounts]
-        _fill(world, world.add_group(group.title, taking_part)[0], group.messages)
+        begun = BEGINS - _MINUTE * (group.messages + 1)
+        _fill(world, world.add_group(group.title, taking_part, date=begun)[0], group.messages)
     return world
 
 
@@ -72,12 +75,14 @@ def account_named(world: World, named: int | str) -> Account:
     return found
 
 
-def add_private_chat(world: World, account: Account, other: int | str | None) -> Channel:
+def add_private_chat(
+    world: World, account: Account, other: int | str | None, *, date: datetime | None = None
+) -> Channel:
     """A private chat with a person or an account; without either with oneself."""
     if other is None:
-        return world.add_private_chat(account, account)
+        return world.add_private_chat(account, account, date=date)
     person = next((one for one in world.people.values() if one.is_named(other)), None)
-    return world.add_private_chat(account, person or account_named(world, other))
+    return world.add_private_chat(account, person or account_named(world, other), date=date)
 
 
 def _fill(world: World, view: Channel, messages: int) -> None:
