@@ -80,8 +80,8 @@ class TestListing:
         world.add_private_chat(ada, ada)
         world.add_group("Family", [ada, bob])
         await mirror.sync()
-        rows = await mirror.rows("SELECT title, kind, enabled, owner, in_full FROM channels ORDER BY title")
-        expected = {"enabled": False, "owner": mirror.account.id, "in_full": False}
+        rows = await mirror.rows("SELECT title, kind, enabled, private_to, in_full FROM channels ORDER BY title")
+        expected = {"enabled": False, "private_to": mirror.account.id, "in_full": False}
         assert [dict(row) for row in rows] == [
             {"title": "Ann", "kind": "private chat", **expected},
             {"title": "Family", "kind": "group", **expected},

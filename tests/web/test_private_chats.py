@@ -122,7 +122,7 @@ async def test_what_is_public_is_told_all_the_same(
 async def test_a_token_that_names_one_reads_it(named: httpx.AsyncClient, chat: KnownChannel) -> None:
     """Its messages, context, search and people, and nothing else."""
     [listed] = (await named.get("/api/channels")).json()["channels"]
-    expected = {"channel": NUMBER, "kind": "private chat", "owner": "reader", "full": True, "moved_to": None}
+    expected = {"channel": NUMBER, "kind": "private chat", "private_to": "reader", "full": True, "moved_to": None}
     assert {name: listed[name] for name in expected} == expected
     assert (await named.get(f"/api/channels/{NUMBER}/messages/77")).json()["text"] == "a tower of zebra"
     assert (await named.get(f"/api/context/{NUMBER}")).json()["messages"] != []
@@ -170,5 +170,5 @@ async def test_one_of_a_removed_account_stays_private(
     """Its owner is gone, and it is still nobody else's business."""
     async with database.transaction() as connection:
         await connection.execute("DELETE FROM sights")
-        await connection.execute("UPDATE channels SET reader = NULL, owner = 987_654")
+        await connection.execute("UPDATE channels SET reader = NULL, private_to = 987_654")
     refused(await client.get(f"/api/channels/{NUMBER}"), 404)

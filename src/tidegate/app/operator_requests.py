@@ -59,7 +59,7 @@ def _require_possible(kept: KnownChannel, wanted: MirrorRequest) -> None:
             f'"{kept.title}" is a group on {brand}, which cannot be mirrored. It can get reminders: '
             "tidegate reminder add FILE"
         )
-    if kept.is_private and (wanted.hashed or wanted.destination is not None):
+    if kept.is_private_chat and (wanted.hashed or wanted.destination is not None):
         raise BadInput("Archives are not collected in private chats, so leave --hash and --destination out.")
     if not kept.platform.has_archives and (wanted.hashed or wanted.destination is not None):
         raise BadInput(f"Archives are not collected on {brand}, so leave --hash and --destination out.")
@@ -70,7 +70,7 @@ async def _destination(connection: Connection, named: str) -> ChannelKey:
     found = await channels.find(connection, named)
     if not found.platform.has_archives:
         raise BadInput(f'Archives cannot be filed to "{found.title}": it is on {found.platform.brand}. Name another.')
-    if found.is_private:
+    if found.is_private_chat:
         raise BadInput(f'Archives cannot be filed to "{found.title}": it is a private chat. Name another.')
     return found.key
 

@@ -144,7 +144,7 @@ class PlaceScan:
         messages for a while. So the stored counter lies a little back, unless the platform's head is *settled*.
         """
         memory, place = self.place.memory, self.place
-        if not self.context.lane.searches_files or place.owned:
+        if not self.context.lane.searches_files or place.private_chat:
             await self._end_unsearched()
             return True
         above = search_above(memory)

@@ -173,19 +173,19 @@ class _Pass:
 
         The box is asked first: what is posted meanwhile then comes after its counter, and is not missed.
         """
-        if any(place.owned for place in readable):
+        if any(place.private_chat for place in readable):
             self._box = await follow_box(self._context, self._report.tally)
         asked = [place for place in readable if not self._follows_box(place)]
         heads = await self._gate(asked)
         if self._box is None:
             return heads
         counter = self._box.state.changes
-        chats = {place.channel: heads.get(place.channel, NOTHING_KNOWN) for place in readable if place.owned}
+        chats = {place.channel: heads.get(place.channel, NOTHING_KNOWN) for place in readable if place.private_chat}
         return heads | {chat: replace(head, changes=counter) for chat, head in chats.items()}
 
     def _follows_box(self, place: ScanPlace) -> bool:
         """Whether a private chat is up to date by its account's box alone."""
-        if not place.owned or self._box is None or self._box.lost_track:
+        if not place.private_chat or self._box is None or self._box.lost_track:
             return False
         return place.memory.last_scanned_at is not None and place.memory.changes is not None
 
@@ -206,7 +206,7 @@ class _Pass:
         return judge_change(place.memory, changes=head.changes, newest=head.newest)
 
     def _reading(self, place: ScanPlace, head: Head, change: GateChange) -> ReadPlan:
-        if place.owned:
+        if place.private_chat:
             return ReadPlan.NOTHING if self._follows_box(place) or not place.memory.readable else ReadPlan.SEARCH
         turn = self._takes_turn(place) and not place.by_topic
         return plan_reading(place.memory, change, changes=head.changes, limits=self._context.limits, its_turn=turn)
@@ -311,7 +311,7 @@ class _Pass:
 
     async def _park(self, place: ScanPlace, wait: LongWait) -> None:
         self._report.parked[place.channel] = wait.pause
-        self._report.private |= {place.channel} if place.owned else set()
+        self._report.private |= {place.channel} if place.private_chat else set()
         await park(self._context, place, wait)
 
     async def _deepen_all(self, whole: list[ScanPlace]) -> None:

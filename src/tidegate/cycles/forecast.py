@@ -145,8 +145,8 @@ def _calls(
         if not place.is_channel:
             topics.setdefault(place.key, {})[place.topic] = SelectedTopic(place.memory, its_turn=turn(place))
     whole = [place for place in memory.places if place.is_channel]
-    chats = [place for place in whole if place.owned and place.memory.readable]
-    whole = [place for place in whole if not place.owned]
+    chats = [place for place in whole if place.private_chat and place.memory.readable]
+    whole = [place for place in whole if not place.private_chat]
     gated = sum(place.memory.readable for place in whole) + sum(place.memory.changes is None for place in chats)
     total = _box(chats, policy) + foresee_gate(gated, policy.limits)
     for place in whole:

@@ -201,7 +201,7 @@ async def _read(
     report.tally.messages += sum(one.stored for one in done.channels)
     report.troubles += [f"{one.place.shown_title}: {one.error}" for one in done.channels if one.error]
     report.parked |= {one.place.channel: one.parked for one in done.channels if one.parked is not None}
-    report.private |= {one.place.channel for one in done.channels if one.place.owned}
+    report.private |= {one.place.channel for one in done.channels if one.place.private_chat}
     async with context.database.transaction() as connection:
         await accounts.fence(connection, context.lane.claim())
         await channel_histories.note_looks(connection, account, looked, whole=only is None)

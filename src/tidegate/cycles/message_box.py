@@ -23,10 +23,10 @@ from tidegate.core.platform import Platform
 from tidegate.database.pool import Connection, Database
 from tidegate.events.kinds.channels import ChannelRead
 from tidegate.events.queries import feed
+from tidegate.history.box_sequence import BoxPage, follow_updates
 from tidegate.history.deletion_check import Recalled, recall
 from tidegate.history.ingest import IngestTally, take_in
 from tidegate.history.queries import account_boxes, coverage, live_progress, messages
-from tidegate.history.rules.box_sequence import BoxPage, follow_updates
 from tidegate.history.rules.coverage import Content, unbroken
 from tidegate.lanes import Lane
 from tidegate.people.queries import people
@@ -60,7 +60,7 @@ async def follow_box(context: ScanContext, tally: IngestTally) -> FollowedBox | 
     account = context.lane.account.id
     async with context.database.connection() as connection:
         state = await account_boxes.load(connection, account)
-        places = await scan_memory.load_owned(connection, account)
+        places = await scan_memory.load_private_chats(connection, account)
     if not places:
         return None
     if state is None or all(place.memory.changes is None for place in places):
@@ -86,7 +86,7 @@ async def _lose_track(context: ScanContext, state: BoxState) -> BoxState:
     """The platform does not list what changed: every chat is read again, and its stored messages are compared."""
     account = context.lane.account.id
     async with owned_transaction(context.database, context.lane.claim()) as connection:
-        places = await scan_memory.load_owned(connection, account)
+        places = await scan_memory.load_private_chats(connection, account)
         await channels.drop_counter(connection, [place.key for place in places])
         await account_boxes.begin(connection, account, state)
     log.info("box.too_long", account=context.lane.account.name, chats=len(places))
@@ -104,7 +104,7 @@ async def _keep_difference(context: ScanContext, answer: BoxDifference, tally: I
         async with owned_transaction(context.database, context.lane.claim()) as connection:
             account = context.lane.account
             state = await account_boxes.load(connection, account.id, lock=True)
-            places = await scan_memory.load_owned(connection, account.id)
+            places = await scan_memory.load_private_chats(connection, account.id)
             for place in places:
                 await messages.hold(connection, place.key)
             missing = await _unmentioned(connection, places, found, recalled) if answer.final else {}
@@ -164,7 +164,7 @@ async def store_box_updates(lane: Lane, database: Database, updates: Sequence[Bo
         claim = lane.claim()
         await accounts.fence(connection, claim)
         state = await account_boxes.load(connection, claim.account, lock=True)
-        places = await scan_memory.load_owned(connection, claim.account)
+        places = await scan_memory.load_private_chats(connection, claim.account)
         if state is None or not places:
             return None
         followed = follow_updates(state.changes, updates)

@@ -34,7 +34,7 @@ class ChannelFields:
     enabled: bool
     state: str
     kind: str
-    owner: str | None
+    private_to: str | None
     moved_to: ChannelId | None
     parent: ChannelId | None
     remark: str
@@ -124,7 +124,7 @@ def channel_row(kept: KnownChannel) -> ChannelRow:
         enabled=kept.enabled,
         state="unreadable" if kept.enabled and not kept.seen_by else kept.state,
         kind=kept.kind,
-        owner=kept.owner_name if kept.is_private else None,
+        private_to=kept.private_to_name if kept.is_private_chat else None,
         moved_to=kept.moved_to,
         parent=kept.parent,
         remark=kept.remark,

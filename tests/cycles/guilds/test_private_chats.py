@@ -47,8 +47,8 @@ async def heard(mirror: GuildMirror, world: World, chat: Channel) -> None:
 async def test_it_is_known_and_not_mirrored(mirror: GuildMirror, world: World, ada: Channel) -> None:
     """It belongs to the bot's account, and nothing of it is stored until somebody asks for it."""
     await heard(mirror, world, ada)
-    [row] = await mirror.rows("SELECT kind, enabled, owner FROM channels WHERE number = $1", ada.id)
-    assert dict(row) == {"kind": "private chat", "enabled": False, "owner": mirror.account.id}
+    [row] = await mirror.rows("SELECT kind, enabled, private_to FROM channels WHERE number = $1", ada.id)
+    assert dict(row) == {"kind": "private chat", "enabled": False, "private_to": mirror.account.id}
     assert await mirror.stored(ada) == {}
 
 

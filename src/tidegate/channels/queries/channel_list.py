@@ -198,7 +198,7 @@ def _fits(wanted: ChannelFilter, *, after: int) -> tuple[str, list[Any]]:
     if wanted.only is not None:
         given.append(("c.id = ANY(${})", (list(wanted.only),)))
     if not wanted.private:
-        given.append(("c.owner IS NULL", ()))
+        given.append(("c.private_to IS NULL", ()))
     clauses: list[str] = []
     values: list[Any] = []
     for clause, used in given:

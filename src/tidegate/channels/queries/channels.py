@@ -31,7 +31,7 @@ class KnownChannel:
     """A channel as it is stored. *key* is our number of it, *number* the platform's.
 
     *parent* is the number of a thread's channel. A *remark* is what the operator should know, such as that private
-    threads may not be listed. Until *parked_until* the platform rate limits it. A private chat has an *owner*, the
+    threads may not be listed. Until *parked_until* the platform rate limits it. A private chat has an *private_to*, the
     account that sees it. A small group that became a large one is *moved_to* that.
     """
 
@@ -55,21 +55,21 @@ class KnownChannel:
     parked_until: datetime | None = None
     seen_by: int = 0
     description: str = ""
-    owner: AccountId | None = None
-    owner_name: str | None = None
+    private_to: AccountId | None = None
+    private_to_name: str | None = None
     moved_to: ChannelId | None = None
 
     @property
-    def is_private(self) -> bool:
+    def is_private_chat(self) -> bool:
         """Whether it is the chat of one account, which is outside "all channels"."""
-        return self.owner is not None
+        return self.private_to is not None
 
 
 _KEPT = """
     SELECT c.id AS key, c.platform, c.number, c.title, c.forum, c.protected, c.reader, c.enabled, c.in_full, c.hashed,
-        c.by_topic, c.destination, c.kind, c.parent, c.remark, c.description, c.owner, c.moved_to,
+        c.by_topic, c.destination, c.kind, c.parent, c.remark, c.description, c.private_to, c.moved_to,
         CASE WHEN c.state = 'ok' AND c.moved_to IS NOT NULL THEN 'moved' ELSE c.state END AS state,
-        a.name AS reader_name, (SELECT o.name FROM accounts o WHERE o.id = c.owner) AS owner_name,
+        a.name AS reader_name, (SELECT o.name FROM accounts o WHERE o.id = c.private_to) AS private_to_name,
         CASE WHEN c.parked_until > clock_now() THEN c.parked_until END AS parked_until,
         (SELECT count(*) FROM sights s WHERE s.channel = c.id) AS seen_by
     FROM channels c LEFT JOIN accounts a ON a.id = c.reader
@@ -99,10 +99,10 @@ async def see(connection: Connection, platform: Platform, account: AccountId, se
         WITH seen AS (
             SELECT * FROM unnest($3::bigint[], $4::text[], $5::boolean[], $6::boolean[], $7::boolean[], $8::text[],
                                  $9::boolean[], $10::bigint[])
-                AS s (number, title, forum, protected, may_post, kind, owned, moved_to)
+                AS s (number, title, forum, protected, may_post, kind, private_chat, moved_to)
         ), kept AS (
-            INSERT INTO channels AS c (platform, number, title, forum, protected, kind, owner, moved_to)
-            SELECT $1, number, title, forum, protected, kind, CASE WHEN owned THEN $2::bigint END, moved_to
+            INSERT INTO channels AS c (platform, number, title, forum, protected, kind, private_to, moved_to)
+            SELECT $1, number, title, forum, protected, kind, CASE WHEN private_chat THEN $2::bigint END, moved_to
             FROM seen ORDER BY number
             ON CONFLICT (platform, number) DO UPDATE
             SET title = excluded.title, forum = excluded.forum, protected = excluded.protected,
@@ -117,7 +117,7 @@ async def see(connection: Connection, platform: Platform, account: AccountId, se
         platform.name, account,
         [one.id for one in seen], [one.title for one in seen], [one.forum for one in seen],
         [one.protected for one in seen], [one.may_post for one in seen], [one.kind.value for one in seen],
-        [one.is_owned for one in seen], [one.moved_to for one in seen],
+        [one.is_private_chat for one in seen], [one.moved_to for one in seen],
     )  # fmt: skip
 
 
@@ -230,7 +230,7 @@ async def find(
     """
     rows = await connection.fetch(
         f"{_KEPT} WHERE (c.number = $1 OR c.title = $2) AND ($3::bigint[] IS NULL OR c.id = ANY($3)) "
-        "AND ($4 OR c.owner IS NULL) ORDER BY c.id",
+        "AND ($4 OR c.private_to IS NULL) ORDER BY c.id",
         number_in(as_number(named)), named, None if among is None else list(among), private,
     )  # fmt: skip
     if len(rows) == 1:
@@ -281,17 +281,10 @@ async def of_keys(connection: Connection, keys: Collection[ChannelKey]) -> dict[
 async def private_mirrored(connection: Connection) -> list[ChannelKey]:
     """Our numbers of the private chats that were mirrored at some time, so that messages of them may be stored."""
     rows = await connection.fetch(
-        "SELECT id FROM channels c WHERE owner IS NOT NULL AND EXISTS (SELECT FROM places p WHERE p.channel = c.id)"
+        "SELECT c.id FROM channels c "
+        "WHERE c.private_to IS NOT NULL AND EXISTS (SELECT FROM places p WHERE p.channel = c.id)"
     )
     return [ChannelKey(row["id"]) for row in rows]
-
-
-async def private_among(connection: Connection, numbers: Collection[int]) -> set[int]:
-    """Those of these numbers, as platforms give them, that belong to private chats."""
-    rows = await connection.fetch(
-        "SELECT number FROM channels WHERE owner IS NOT NULL AND number = ANY($1)", list(numbers)
-    )
-    return {row["number"] for row in rows}
 
 
 async def read_by(connection: Connection, account: AccountId, number: ChannelId) -> ChannelKey | None:
@@ -344,8 +337,8 @@ async def enable(connection: Connection, kept: KnownChannel, wishes: MirrorOptio
     await connection.execute(
         """
         UPDATE channels
-        SET enabled = true, by_topic = $2, in_full = $3 OR NOT $6 OR owner IS NOT NULL, hashed = $4, destination = $5,
-            to_start = $3 OR $6 OR owner IS NOT NULL,
+        SET enabled = true, by_topic = $2, in_full = $3 OR NOT $6 OR private_to IS NOT NULL, hashed = $4,
+            destination = $5, to_start = $3 OR $6 OR private_to IS NOT NULL,
             reader = coalesce(reader, (SELECT min(account) FROM sights WHERE channel = $1))
         WHERE id = $1
         """,
@@ -398,7 +391,7 @@ async def disable(connection: Connection, kept: KnownChannel) -> bool:
     done = await connection.execute("UPDATE channels SET enabled = false WHERE id = $1 AND enabled", kept.key)
     if done != "UPDATE 1":
         return False
-    if kept.is_private:  # the box is followed without it from now on
+    if kept.is_private_chat:  # the box is followed without it from now on
         await drop_counter(connection, [kept.key])
     await feed.record(connection, kept.title, ChannelDisabled(channel=kept.number))
     return True

@@ -43,7 +43,7 @@ class GuildExtent:
 # and belongs to the account. Only what differs is written.
 _SEE = """
     INSERT INTO channels AS c (platform, number, title, kind, guild, parent, archived, private, protected, state,
-                               enabled, in_full, to_start, reader, largest_file, description, owner)
+                               enabled, in_full, to_start, reader, largest_file, description, private_to)
     SELECT $1, t.number, t.title, t.kind, t.guild, t.parent, t.archived, t.private, false,
         CASE WHEN t.readable THEN 'ok' ELSE 'no_history_permission' END,
         t.kind <> 'private chat' AND coalesce(p.enabled, true), true, false, $2, t.largest_file, t.description,
@@ -202,7 +202,8 @@ async def lose(connection: Connection, platform: Platform, channel: ChannelId) -
 async def chats(connection: Connection, account: AccountId) -> list[ChannelId]:
     """The numbers of the account's private chats that are mirrored."""
     rows = await connection.fetch(
-        "SELECT number FROM channels WHERE owner = $1 AND reader = $1 AND enabled AND state = 'ok' ORDER BY number",
+        "SELECT number FROM channels "
+        "WHERE private_to = $1 AND reader = $1 AND enabled AND state = 'ok' ORDER BY number",
         account,
     )
     return [ChannelId(row["number"]) for row in rows]

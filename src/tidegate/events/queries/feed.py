@@ -116,7 +116,7 @@ ORDER BY tx, id
 LIMIT $3
 """
 _NOT_PRIVATE = """
-    AND coalesce(data ->> 'channel', '') NOT IN (SELECT number::text FROM channels WHERE owner IS NOT NULL)
+    AND coalesce(data ->> 'channel', '') NOT IN (SELECT number::text FROM channels WHERE private_to IS NOT NULL)
 """
 
 

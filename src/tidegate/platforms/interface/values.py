@@ -237,7 +237,7 @@ class Channel:
     moved_to: ChannelId | None = None  # the large group that a small one became
 
     @property
-    def is_owned(self) -> bool:
+    def is_private_chat(self) -> bool:
         """Whether it belongs to the account that sees it."""
         return self.kind in PRIVATE_KINDS
 

@@ -130,7 +130,7 @@ async def tell(connection: Connection, command: CommandId) -> CommandStatus | No
         FROM commands c JOIN accounts a ON a.id = c.account
         WHERE c.id = $1 AND NOT EXISTS (
             SELECT FROM channels p
-            WHERE p.owner IS NOT NULL
+            WHERE p.private_to IS NOT NULL
               AND (p.number::text = c.args ->> 'channel' OR c.args -> 'channels' @> to_jsonb(p.id))
         )
         """,

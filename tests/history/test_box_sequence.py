@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tidegate.core.ids import ChannelId, MessageId
-from tidegate.history.rules.box_sequence import follow_updates
+from tidegate.history.box_sequence import follow_updates
 from tidegate.platforms.interface import BoxUpdates, ChannelUpdates, Message
 
 BEGIN = 100

@@ -1,6 +1,6 @@
 """What push updates of an account's message box prove: only an unbroken sequence moves its counter.
 
-Invariant: live-never-closes-a-gap.
+Pure. Invariant: live-never-closes-a-gap.
 """
 
 from __future__ import annotations
