@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import AsyncIterator, Iterable, Iterator
 from contextlib import asynccontextmanager, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -18,7 +18,7 @@ from tidegate.channels.queries import channels
 from tidegate.channels.queries.channels import MirrorOptions
 from tidegate.core.account import Account
 from tidegate.core.clock import SystemClock
-from tidegate.core.ids import ChannelId
+from tidegate.core.ids import ChannelId, UserId
 from tidegate.cycles.cycle import CyclePolicy, run_cycle
 from tidegate.cycles.cycle_report import CycleReport
 from tidegate.database.pool import Database
@@ -31,7 +31,9 @@ from tidegate.loopback.database_clock import hold
 from tidegate.loopback.owned_account import add_account, open_lane
 from tidegate.loopback.telegram import TelegramServer, World
 from tidegate.loopback.telegram.world.channels import Channel
+from tidegate.loopback.telegram.world.private_chats import peer_of
 from tidegate.platforms.telegram import TELEGRAM
+from tidegate.platforms.telegram.chats.chat_numbers import ChatNumbers
 from tidegate.platforms.telegram.connector import telegram_opener
 from tidegate.scans.channel_catalogue import sync_channels
 from tidegate.scans.queries import scan_memory
@@ -66,13 +68,21 @@ class Mirror:
         note, find, clock = self.call_log.connecting(self.account.id), finding(self.telegram), SystemClock()
         if not self.drawer.kept:
             signed_in_before(self.world, self.drawer, self.phone)
-        client = await telegram_opener(None, clock, find_loopback=find)(account(), self.drawer, note)
+        known = replace(account(), id=self.account.id)  # the numbers of its private chats begin with it
+        client = await telegram_opener(None, clock, find_loopback=find)(known, self.drawer, note)
         self.lane = await open_lane(
             self.account, client, self.call_log, self.database, epoch=lambda: self.epoch, sends=UNPACED
         )
         # The database's clock is held, so a bucket that begins empty would stay so.
         await self.database.pool.execute("UPDATE pace SET tat = clock_now() - interval '1 day'")
         return self.lane
+
+    def number(self, channel: Channel) -> ChannelId:
+        """Tidegate's number of a channel, or of the account's view of a private chat."""
+        known = self.world.account_by_phone(self.phone)
+        assert known is not None
+        chat = ChatNumbers(self.account.id, UserId(known.id)).of(peer_of(channel))
+        return ChannelId(channel.id) if chat is None else chat
 
     async def sync(self) -> None:
         assert self.lane is not None
@@ -87,18 +97,18 @@ class Mirror:
         destination: Channel | None = None,
     ) -> None:
         async with self.database.transaction() as connection:
-            kept = await channels.find(connection, str(channel.id))
+            kept = await channels.find(connection, str(self.number(channel)))
             target = None if destination is None else (await channels.find(connection, str(destination.id))).key
             await channels.enable(connection, kept, MirrorOptions(topics, in_full, hashed, target))
 
     async def ask(self, channel: Channel) -> None:
         async with self.database.transaction() as connection:
-            await scan_memory.ask(connection, (await channels.find(connection, str(channel.id))).key)
+            await scan_memory.ask(connection, (await channels.find(connection, str(self.number(channel)))).key)
 
     async def cycle(self, *only: Channel) -> CycleReport:
         """One cycle; over *only* some channels where they are given."""
         assert self.lane is not None
-        chosen = [ChannelId(one.id) for one in only] or None
+        chosen = [self.number(one) for one in only] or None
         return await run_cycle(self.lane, self.database, SystemClock(), self.policy, only=chosen)
 
     async def compare(self, channel: Channel) -> None:
@@ -106,7 +116,7 @@ class Mirror:
         assert self.lane is not None
         context = ScanContext(self.lane, self.database, None, self.policy.limits, self.policy.retries)
         async with self.database.connection() as connection:
-            found = await channel_histories.of_reader(connection, self.account.id, numbers=[ChannelId(channel.id)])
+            found = await channel_histories.of_reader(connection, self.account.id, numbers=[self.number(channel)])
         await reconcile(context, found, limit=self.policy.history.reconcile_limit)
 
     async def settle(self) -> None:
@@ -141,7 +151,7 @@ class Mirror:
         [row] = await self.rows(
             "SELECT p.*, c.state, c.reader FROM places p JOIN channels c ON c.id = p.channel "
             "WHERE c.number = $1 AND p.topic = $2",
-            channel.id,
+            self.number(channel),
             topic,
         )
         return row

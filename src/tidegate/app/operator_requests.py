@@ -59,6 +59,8 @@ def _require_possible(kept: KnownChannel, wanted: MirrorRequest) -> None:
             f'"{kept.title}" is a group on {brand}, which cannot be mirrored. It can get reminders: '
             "tidegate reminder add FILE"
         )
+    if kept.is_private_chat and (wanted.hashed or wanted.destination is not None):
+        raise BadInput("Archives are not collected in private chats, so leave --hash and --destination out.")
     if not kept.platform.has_archives and (wanted.hashed or wanted.destination is not None):
         raise BadInput(f"Archives are not collected on {brand}, so leave --hash and --destination out.")
 
@@ -68,6 +70,8 @@ async def _destination(connection: Connection, named: str) -> ChannelKey:
     found = await channels.find(connection, named)
     if not found.platform.has_archives:
         raise BadInput(f'Archives cannot be filed to "{found.title}": it is on {found.platform.brand}. Name another.')
+    if found.is_private_chat:
+        raise BadInput(f'Archives cannot be filed to "{found.title}": it is a private chat. Name another.')
     return found.key
 
 
@@ -106,6 +110,8 @@ def nothing_stored(kept: KnownChannel) -> str:
         return f"{none} Mirror it with: tidegate channel enable {kept.number} --full"
     if kept.state == "no_history_permission":
         return f"{none} The account may not read its history; grant it Read Message History."
+    if kept.state == "moved":
+        return f"{none} The group moved to channel {kept.moved_to}, which is mirrored on its own."
     if kept.state == "deleted":
         return f"{none} The channel was deleted on {kept.platform.brand}."
     if kept.state == "unreadable" or not kept.seen_by:

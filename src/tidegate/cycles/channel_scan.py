@@ -144,7 +144,7 @@ class PlaceScan:
         messages for a while. So the stored counter lies a little back, unless the platform's head is *settled*.
         """
         memory, place = self.place.memory, self.place
-        if not self.context.lane.searches_files:
+        if not self.context.lane.searches_files or place.private_chat:
             await self._end_unsearched()
             return True
         above = search_above(memory)
@@ -174,7 +174,7 @@ class PlaceScan:
         return asked is None
 
     async def _end_unsearched(self) -> None:
-        """Store the head alone: on a platform without a search, the history pages bring everything."""
+        """Store the head alone: on a platform without a search, and in a private chat, the history pages bring all."""
         newest = max(self.place.memory.newest_seen, self.head.newest or 0)
         done = ScanOutcome(complete=True, newest=newest, changes=self.head.changes, unread=True)
         await self._commit(self.place.memory, ChannelUpdates(None), {}, done)

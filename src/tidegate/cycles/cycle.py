@@ -20,6 +20,7 @@ from tidegate.cycles.channel_scan import PlaceScan, read_channel
 from tidegate.cycles.cycle_report import CycleReport, keep_report
 from tidegate.cycles.failure_retries import retry_failures
 from tidegate.cycles.idle_topics import LINES, rest_asleep, wake_all, wake_wanted
+from tidegate.cycles.message_box import FollowedBox, follow_box
 from tidegate.cycles.message_count_check import recount
 from tidegate.cycles.queries import cycles
 from tidegate.cycles.topic_scan import read_topics
@@ -131,6 +132,7 @@ class _Pass:
         self._policy = policy
         self._memory = memory
         self._report = report
+        self._box: FollowedBox | None = None
         self._topics: dict[ChannelKey, list[ScanPlace]] = {}
         for place in memory.places:
             if not place.is_channel:
@@ -140,7 +142,7 @@ class _Pass:
         """Gate every readable channel, store those that need no further call in one transaction, and read the rest."""
         whole = [place for place in self._memory.places if place.is_channel]
         try:
-            heads = await self._gate([place for place in whole if place.memory.readable])
+            heads = await self._heads([place for place in whole if place.memory.readable])
         except LongWait as wait:  # nothing is known about any channel, so nothing is decided about any
             self._report.parked[None] = wait.pause
             await self._deepen_all(whole)
@@ -149,7 +151,7 @@ class _Pass:
         resting: dict[tuple[ChannelKey, TopicId], tuple[ScanPlace, Head, Verdict]] = {}
         for place in whole:
             head = heads.get(place.channel, NOTHING_KNOWN)
-            change = judge_change(place.memory, changes=head.changes, newest=head.newest)
+            change = self._change(place, head)
             if self._reading(place, head, change) is ReadPlan.NOTHING and not self._topic_wants_calls(place):
                 for at in (place, *self._topics.get(place.key, ())):
                     resting[at.key, at.topic] = (at, head, self._verdict(at, change))
@@ -166,6 +168,27 @@ class _Pass:
         only = None if self._report.whole else {place.channel for place in whole}
         self._report.reconcile_calls += await recount(apart, self._report.tally, only=only)
 
+    async def _heads(self, readable: list[ScanPlace]) -> dict[ChannelId, Head]:
+        """The head of every channel. Private chats share the counter of their account's box.
+
+        The box is asked first: what is posted meanwhile then comes after its counter, and is not missed.
+        """
+        if any(place.private_chat for place in readable):
+            self._box = await follow_box(self._context, self._report.tally)
+        asked = [place for place in readable if not self._follows_box(place)]
+        heads = await self._gate(asked)
+        if self._box is None:
+            return heads
+        counter = self._box.state.changes
+        chats = {place.channel: heads.get(place.channel, NOTHING_KNOWN) for place in readable if place.private_chat}
+        return heads | {chat: replace(head, changes=counter) for chat, head in chats.items()}
+
+    def _follows_box(self, place: ScanPlace) -> bool:
+        """Whether a private chat is up to date by its account's box alone."""
+        if not place.private_chat or self._box is None or self._box.lost_track:
+            return False
+        return place.memory.last_scanned_at is not None and place.memory.changes is not None
+
     async def _gate(self, places_: list[ScanPlace]) -> dict[ChannelId, Head]:
         numbers = [place.channel for place in places_]
         heads: dict[ChannelId, Head] = {}
@@ -177,7 +200,14 @@ class _Pass:
 
     # Decisions
 
+    def _change(self, place: ScanPlace, head: Head) -> GateChange:
+        if self._follows_box(place):
+            return GateChange.UNCHANGED
+        return judge_change(place.memory, changes=head.changes, newest=head.newest)
+
     def _reading(self, place: ScanPlace, head: Head, change: GateChange) -> ReadPlan:
+        if place.private_chat:
+            return ReadPlan.NOTHING if self._follows_box(place) or not place.memory.readable else ReadPlan.SEARCH
         turn = self._takes_turn(place) and not place.by_topic
         return plan_reading(place.memory, change, changes=head.changes, limits=self._context.limits, its_turn=turn)
 
@@ -266,7 +296,7 @@ class _Pass:
             await self._park(place, wait)
             await scan.give_up()
         except PlatformError as problem:
-            self._report.troubles.append(f"{place.title}: {problem}")
+            self._report.troubles.append(f"{place.shown_title}: {problem}")
             log.warning("scan.unfinished", **self._named(place), problem=str(problem))
             await scan.give_up()
         self._report.verdicts[verdict] += 1
@@ -281,6 +311,7 @@ class _Pass:
 
     async def _park(self, place: ScanPlace, wait: LongWait) -> None:
         self._report.parked[place.channel] = wait.pause
+        self._report.private |= {place.channel} if place.private_chat else set()
         await park(self._context, place, wait)
 
     async def _deepen_all(self, whole: list[ScanPlace]) -> None:
@@ -297,7 +328,7 @@ class _Pass:
         except LongWait as wait:
             await self._park(place, wait)
         except PlatformError as problem:
-            self._report.troubles.append(f"{place.title}: {problem}")
+            self._report.troubles.append(f"{place.shown_title}: {problem}")
             log.warning("history.unfinished", **self._named(place), problem=str(problem))
         else:
             self._report.tally.add(portion.tally)
@@ -306,7 +337,7 @@ class _Pass:
         log.warning("channel.lost", **self._named(place), problem=str(problem))
         async with self._context.database.transaction() as connection:
             await accounts.fence(connection, self._context.lane.claim())
-            kept = await channels.find(connection, str(place.channel))
+            kept = (await channels.of_keys(connection, [place.key]))[place.key]
             await channels.lose_sight(connection, self._context.lane.account.id, kept)
             await scan_memory.note_verdicts(connection, {(place.key, place.topic): Verdict.UNREADABLE})
 

@@ -28,7 +28,7 @@ class CycleReport:
 
     *calls* are those of the cycle itself. *indexing_calls* are for the archives indexed after it, *reconcile_calls* for
     comparing stored messages. *kept* is the row in which the report is stored, if it is. *parked* says how long
-    channels are rate limited; an entry without a channel is the gate.
+    channels are rate limited; an entry without a channel is the gate. The event names none of the *private* ones.
     """
 
     account: str
@@ -47,6 +47,7 @@ class CycleReport:
     connect_calls: int = 0
     kept: CycleId | None = None
     parked: dict[ChannelId | None, timedelta] = field(default_factory=dict)
+    private: set[ChannelId] = field(default_factory=set)
 
     def event(self) -> CycleEnded:
         return CycleEnded(
@@ -67,7 +68,9 @@ class CycleReport:
             failures_retried=self.failures_retried,
             troubles=self.troubles,
             parked=[
-                {"channel": channel, "seconds": round(pause.total_seconds())} for channel, pause in self.parked.items()
+                {"channel": channel, "seconds": round(pause.total_seconds())}
+                for channel, pause in self.parked.items()
+                if channel not in self.private
             ],
             seconds=round(self.seconds, 3),
         )

@@ -67,6 +67,7 @@ async def run_guild_cycle(
         context = ScanContext(lane, database, report.cycle, policy.limits, policy.retries)
         if only is None:
             await _survey(context, heads, report)
+            await _find_chats(context, report)
         looked = await _look_as_asked(context, report, only)
         read = looked | await _read(context, policy, report, only)
         await _find_threads(context, policy, report)
@@ -75,7 +76,7 @@ async def run_guild_cycle(
             apart = replace(context, cycle=None)
             done = await reconcile_due(apart, policy.history, since=compared_since, last=read)
             report.reconcile_calls += done.calls
-            report.troubles += [f"{one.place.title}: {one.error}" for one in done.channels if one.error]
+            report.troubles += [f"{one.place.shown_title}: {one.error}" for one in done.channels if one.error]
         report.seconds = clock.ticks() - began
         if not (report.whole or read):
             return report  # a hint about a channel from which nothing is missing
@@ -102,6 +103,26 @@ async def _survey(context: ScanContext, heads: Callable[[], Heads | None], repor
     # Only the history shows what was posted before a thread was archived, unless push updates covered all of it.
     for key in asleep if reported is None else ():
         await _look(context, key, report)
+
+
+async def _find_chats(context: ScanContext, report: CycleReport) -> None:
+    """Ask for the heads of mirrored private chats that no survey has and no push update has shown in this session."""
+    lane = context.lane
+    known = lane.known_heads() or {}
+    async with context.database.connection() as connection:
+        wanted = [number for number in await guilds.chats(connection, lane.account.id) if number not in known]
+    for number in wanted:
+        try:
+            head = await lane.chat_head(number, cycle=context.cycle)
+        except ENDS_CYCLE:
+            raise
+        except PlatformError as problem:
+            report.troubles.append(f"A private chat: {problem}")
+            continue
+        if head is not None:
+            async with context.database.transaction() as connection:
+                await accounts.fence(connection, lane.claim(), to_change=True)
+                await guilds.see(connection, lane.account.platform, lane.account.id, {number: head})
 
 
 async def _store_survey(
@@ -178,8 +199,9 @@ async def _read(
         report.verdicts[Verdict.UNCHANGED] = known - moved
     done = await backfill(context, policy.history, chosen, one_portion=True)
     report.tally.messages += sum(one.stored for one in done.channels)
-    report.troubles += [f"{one.place.title}: {one.error}" for one in done.channels if one.error]
+    report.troubles += [f"{one.place.shown_title}: {one.error}" for one in done.channels if one.error]
     report.parked |= {one.place.channel: one.parked for one in done.channels if one.parked is not None}
+    report.private |= {one.place.channel for one in done.channels if one.place.private_chat}
     async with context.database.transaction() as connection:
         await accounts.fence(connection, context.lane.claim())
         await channel_histories.note_looks(connection, account, looked, whole=only is None)

@@ -34,6 +34,8 @@ class ChannelFields:
     enabled: bool
     state: str
     kind: str
+    private_to: str | None
+    moved_to: ChannelId | None
     parent: ChannelId | None
     remark: str
     parked_until: Instant | None
@@ -122,6 +124,8 @@ def channel_row(kept: KnownChannel) -> ChannelRow:
         enabled=kept.enabled,
         state="unreadable" if kept.enabled and not kept.seen_by else kept.state,
         kind=kept.kind,
+        private_to=kept.private_to_name if kept.is_private_chat else None,
+        moved_to=kept.moved_to,
         parent=kept.parent,
         remark=kept.remark,
         parked_until=instant(kept.parked_until),

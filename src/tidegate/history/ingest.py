@@ -13,6 +13,7 @@ from tidegate.archives.queries import archive_sets
 from tidegate.archives.queries.archive_sets import OPEN, Handles, KeptSet
 from tidegate.archives.rules.file_names import ArchiveKind, read_name
 from tidegate.archives.rules.set_assembly import ArchivePart, ArchiveSet, drop_message, place_part
+from tidegate.channels.queries import channels
 from tidegate.channels.queries.channels import NO_TOPIC
 from tidegate.core.ids import AccountId, ArchiveId, ChannelKey, FileId, MessageId, TopicId
 from tidegate.database.pool import Connection, now_of
@@ -101,6 +102,9 @@ async def take_in(
     tally.files += files
     tally.archives += opened
     await _note_topics(connection, place, shown.values(), gone, tally)
+    for message in received:
+        if message.moved_to is not None:
+            await channels.note_moved(connection, place.key, message.moved_to)
 
 
 # Archives

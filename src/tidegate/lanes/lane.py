@@ -196,6 +196,13 @@ class Lane:
             raise parked
         return heads
 
+    async def chat_head(self, channel: ChannelId, *, cycle: CycleNumber | None = None) -> Head | None:
+        """The head of a private chat that no list has; None, without a call, where lists have them all."""
+        client = self._find(interface.FindsChats)
+        if client is None:
+            return None
+        return await self._reads.read("chat_head", channel, cycle, lambda: client.chat_head(channel))
+
     async def guilds(self, after: Cursor | None = None, *, cycle: CycleNumber | None = None) -> interface.GuildPage:
         """Some of the guilds the account is in."""
         client = self._require(interface.Guilds, "list guilds")
@@ -249,6 +256,23 @@ class Lane:
         client = self._require(interface.Differs, "tell what changed since")
         return await self._reads.read("difference", channel, cycle, lambda: client.difference(channel, since=since))
 
+    def known_box(self) -> int | None:
+        """The counter of the account's message box as push updates reported it, without a call; None if unknown."""
+        client = self._find(interface.HasBox)
+        return None if client is None else client.known_box()
+
+    async def box_state(self, *, cycle: CycleNumber | None = None) -> interface.BoxState:
+        """The current counters of the message box that the account's private chats share."""
+        client = self._require(interface.HasBox, "follow private chats")
+        return await self._reads.read("box_state", None, cycle, client.box_state)
+
+    async def box_difference(
+        self, since: interface.BoxState, *, cycle: CycleNumber | None = None
+    ) -> interface.BoxDifference | interface.BoxTooLong:
+        """What changed in the account's message box since a state, or that it is too much to list."""
+        client = self._require(interface.HasBox, "follow private chats")
+        return await self._reads.read("box_difference", None, cycle, lambda: client.box_difference(since))
+
     async def files(
         self, channel: ChannelId, search: interface.FileSearch = _ANY_DOCUMENT, *, cycle: CycleNumber | None = None
     ) -> interface.FilePage:
@@ -261,12 +285,13 @@ class Lane:
     ) -> Mapping[MessageId, interface.Message | None]:
         """Up to 100 messages by number; None for one that was deleted."""
         client = self._require(interface.Recalls, "fetch messages by number")
-        return await self._reads.read("messages", channel, cycle, lambda: client.messages(channel, ids))
+        verb = "chat_messages" if self._is_in_box(channel) else "messages"
+        return await self._reads.read(verb, channel, cycle, lambda: client.messages(channel, ids))
 
     async def description(self, channel: ChannelId, *, cycle: CycleNumber | None = None) -> str | None:
-        """A channel's description; None, without a call, where it comes with the channel itself."""
+        """A channel's description; None, without a call, where it comes with the channel itself or there is none."""
         client = self._find(interface.Describes)
-        if client is None:
+        if client is None or self._is_in_box(channel):
             return None
         return await self._reads.read("description", channel, cycle, lambda: client.description(channel))
 
@@ -398,6 +423,10 @@ class Lane:
         return await client.names_of(key)
 
     # The client's abilities
+
+    def _is_in_box(self, channel: ChannelId) -> bool:
+        client = self._find(interface.HasBox)
+        return client is not None and client.is_in_box(channel)
 
     def _find(self, ability: type[A]) -> A | None:
         if ability not in self._known:  # a look-up takes longer than the rest of the lane's work

@@ -15,6 +15,7 @@ from tidegate.access.rules.token_rights import Grant
 from tidegate.core.errors import BadInput, NothingToDo, NotThere
 from tidegate.core.ids import ChannelKey
 from tidegate.database.pool import Connection, rows_deleted
+from tidegate.database.row_values import from_row
 from tidegate.events.kinds.access import TokenAdded, TokenConfirmed, TokenRevoked
 from tidegate.events.queries import feed
 
@@ -93,9 +94,10 @@ async def add(
     return secret
 
 
-async def listing(connection: Connection) -> list[Token]:
-    """All tokens, by name."""
-    return [_token(row) for row in await connection.fetch(f"{_SHOWN} ORDER BY t.name")]
+async def listing(connection: Connection, *, private: bool = True) -> list[Token]:
+    """All tokens, by name; without *private*, the private chats among their channels have no titles."""
+    rows = await connection.fetch(f"{_SHOWN} ORDER BY t.name")
+    return [_token(row, private=private) for row in rows]
 
 
 async def named(connection: Connection, name: str) -> Token:
@@ -180,13 +182,16 @@ _SHOWN = """
         CASE WHEN t.expires_at <= clock_now() THEN 'expired'
              WHEN t.unconfirmed_since IS NOT NULL THEN 'unconfirmed'
              ELSE 'active' END AS state,
-        ARRAY(SELECT c.title FROM channels c WHERE c.id = ANY(t.channels) ORDER BY c.title) AS titles
+        ARRAY(SELECT c.title FROM channels c WHERE c.id = ANY(t.channels) ORDER BY c.title) AS titles,
+        ARRAY(SELECT CASE WHEN c.private_to IS NULL THEN c.title ELSE 'a private chat' END FROM channels c
+              WHERE c.id = ANY(t.channels) ORDER BY 1) AS public_titles
     FROM tokens t
 """
 
 
-def _token(row: asyncpg.Record) -> Token:
-    return Token(**{**dict(row), "scopes": frozenset(row["scopes"]), "state": TokenState(row["state"])})
+def _token(row: asyncpg.Record, *, private: bool = True) -> Token:
+    titles = row["titles" if private else "public_titles"]
+    return from_row(Token, row, scopes=frozenset(row["scopes"]), state=TokenState(row["state"]), titles=titles)
 
 
 def _hash(secret: str) -> bytes:

@@ -111,12 +111,16 @@ def _can_be(key: str, number: int) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class ChannelFilter:
-    """Which channels are wanted, and how sorted. *only* are our numbers of those that may be seen."""
+    """Which channels are wanted, and how sorted. *only* are our numbers of those that may be seen.
+
+    Without *private*, no private chat is among them.
+    """
 
     text: str = ""
     account: AccountId | None = None
     enabled: bool | None = None
     only: Collection[ChannelKey] | None = None
+    private: bool = True
     sort: ChannelOrder = ChannelOrder.TITLE
     descending: bool = False
 
@@ -193,6 +197,8 @@ def _fits(wanted: ChannelFilter, *, after: int) -> tuple[str, list[Any]]:
         given.append(("c.enabled = ${}", (wanted.enabled,)))
     if wanted.only is not None:
         given.append(("c.id = ANY(${})", (list(wanted.only),)))
+    if not wanted.private:
+        given.append(("c.private_to IS NULL", ()))
     clauses: list[str] = []
     values: list[Any] = []
     for clause, used in given:

@@ -15,7 +15,7 @@ from tidegate.core.ids import AccountId, ChannelId, ChannelKey, GuildId, TopicId
 from tidegate.core.platform import Platform, platform_named
 from tidegate.database.pool import Connection
 from tidegate.database.row_values import from_row
-from tidegate.events.kinds.channels import ChannelDisabled, ChannelEnabled, ChannelLost, ChannelParked
+from tidegate.events.kinds.channels import ChannelDisabled, ChannelEnabled, ChannelLost, ChannelMoved, ChannelParked
 from tidegate.events.queries import feed
 from tidegate.platforms.interface import Channel
 from tidegate.platforms.interface.group_numbers import as_number
@@ -31,7 +31,8 @@ class KnownChannel:
     """A channel as it is stored. *key* is our number of it, *number* the platform's.
 
     *parent* is the number of a thread's channel. A *remark* is what the operator should know, such as that private
-    threads may not be listed. Until *parked_until* the platform rate limits it.
+    threads may not be listed. Until *parked_until* the platform rate limits it. A private chat has an *private_to*, the
+    account that sees it. A small group that became a large one is *moved_to* that.
     """
 
     key: ChannelKey
@@ -54,12 +55,21 @@ class KnownChannel:
     parked_until: datetime | None = None
     seen_by: int = 0
     description: str = ""
+    private_to: AccountId | None = None
+    private_to_name: str | None = None
+    moved_to: ChannelId | None = None
+
+    @property
+    def is_private_chat(self) -> bool:
+        """Whether it is the chat of one account, which is outside "all channels"."""
+        return self.private_to is not None
 
 
 _KEPT = """
     SELECT c.id AS key, c.platform, c.number, c.title, c.forum, c.protected, c.reader, c.enabled, c.in_full, c.hashed,
-        c.by_topic, c.destination, c.state, c.kind, c.parent, c.remark, c.description,
-        a.name AS reader_name,
+        c.by_topic, c.destination, c.kind, c.parent, c.remark, c.description, c.private_to, c.moved_to,
+        CASE WHEN c.state = 'ok' AND c.moved_to IS NOT NULL THEN 'moved' ELSE c.state END AS state,
+        a.name AS reader_name, (SELECT o.name FROM accounts o WHERE o.id = c.private_to) AS private_to_name,
         CASE WHEN c.parked_until > clock_now() THEN c.parked_until END AS parked_until,
         (SELECT count(*) FROM sights s WHERE s.channel = c.id) AS seen_by
     FROM channels c LEFT JOIN accounts a ON a.id = c.reader
@@ -80,18 +90,24 @@ class MirrorOptions:
 
 
 async def see(connection: Connection, platform: Platform, account: AccountId, seen: Collection[Channel]) -> None:
-    """Store channels as an account sees them now; one that was unreadable is readable again."""
+    """Store channels as an account sees them now; one that was unreadable is readable again.
+
+    A private chat belongs to the account, and its number is that account's alone.
+    """
     await connection.execute(
         """
         WITH seen AS (
-            SELECT * FROM unnest($3::bigint[], $4::text[], $5::boolean[], $6::boolean[], $7::boolean[])
-                AS s (number, title, forum, protected, may_post)
+            SELECT * FROM unnest($3::bigint[], $4::text[], $5::boolean[], $6::boolean[], $7::boolean[], $8::text[],
+                                 $9::boolean[], $10::bigint[])
+                AS s (number, title, forum, protected, may_post, kind, private_chat, moved_to)
         ), kept AS (
-            INSERT INTO channels AS c (platform, number, title, forum, protected)
-            SELECT $1, number, title, forum, protected FROM seen ORDER BY number
+            INSERT INTO channels AS c (platform, number, title, forum, protected, kind, private_to, moved_to)
+            SELECT $1, number, title, forum, protected, kind, CASE WHEN private_chat THEN $2::bigint END, moved_to
+            FROM seen ORDER BY number
             ON CONFLICT (platform, number) DO UPDATE
             SET title = excluded.title, forum = excluded.forum, protected = excluded.protected,
-                state = CASE c.state WHEN 'unreadable' THEN 'ok' ELSE c.state END
+                state = CASE c.state WHEN 'unreadable' THEN 'ok' ELSE c.state END,
+                moved_to = coalesce(excluded.moved_to, c.moved_to)
             RETURNING c.id, c.number
         )
         INSERT INTO sights (account, channel, may_post)
@@ -100,8 +116,19 @@ async def see(connection: Connection, platform: Platform, account: AccountId, se
         """,
         platform.name, account,
         [one.id for one in seen], [one.title for one in seen], [one.forum for one in seen],
-        [one.protected for one in seen], [one.may_post for one in seen],
+        [one.protected for one in seen], [one.may_post for one in seen], [one.kind.value for one in seen],
+        [one.is_private_chat for one in seen], [one.moved_to for one in seen],
     )  # fmt: skip
+
+
+async def note_moved(connection: Connection, key: ChannelKey, moved_to: ChannelId) -> None:
+    """A small group became a large one, where people write from now on; what is stored stays here."""
+    row = await connection.fetchrow(
+        "UPDATE channels SET moved_to = $2 WHERE id = $1 AND moved_to IS DISTINCT FROM $2 RETURNING number, title",
+        key, moved_to,
+    )  # fmt: skip
+    if row is not None:
+        await feed.record(connection, row["title"], ChannelMoved(channel=row["number"], moved_to=moved_to))
 
 
 async def note_description(connection: Connection, key: ChannelKey, description: str) -> None:
@@ -194,14 +221,17 @@ class SeveralChannels(BadInput):
     """A title that several channels have; the sentence names their numbers."""
 
 
-async def find(connection: Connection, named: str, *, among: Collection[ChannelKey] | None = None) -> KnownChannel:
+async def find(
+    connection: Connection, named: str, *, among: Collection[ChannelKey] | None = None, private: bool = True
+) -> KnownChannel:
     """The channel of that number or title, or a sentence that names the candidates.
 
-    *among* are our numbers of those that the caller may know of; None is all.
+    *among* are our numbers of those that the caller may know of; None is all, without *private* all but private chats.
     """
     rows = await connection.fetch(
-        f"{_KEPT} WHERE (c.number = $1 OR c.title = $2) AND ($3::bigint[] IS NULL OR c.id = ANY($3)) ORDER BY c.id",
-        number_in(as_number(named)), named, None if among is None else list(among),
+        f"{_KEPT} WHERE (c.number = $1 OR c.title = $2) AND ($3::bigint[] IS NULL OR c.id = ANY($3)) "
+        "AND ($4 OR c.private_to IS NULL) ORDER BY c.id",
+        number_in(as_number(named)), named, None if among is None else list(among), private,
     )  # fmt: skip
     if len(rows) == 1:
         return _kept(rows[0])
@@ -246,6 +276,15 @@ async def of_keys(connection: Connection, keys: Collection[ChannelKey]) -> dict[
     """These channels, by our numbers of them."""
     rows = await connection.fetch(f"{_KEPT} WHERE c.id = ANY($1)", list(keys))
     return {ChannelKey(row["key"]): _kept(row) for row in rows}
+
+
+async def private_mirrored(connection: Connection) -> list[ChannelKey]:
+    """Our numbers of the private chats that were mirrored at some time, so that messages of them may be stored."""
+    rows = await connection.fetch(
+        "SELECT c.id FROM channels c "
+        "WHERE c.private_to IS NOT NULL AND EXISTS (SELECT FROM places p WHERE p.channel = c.id)"
+    )
+    return [ChannelKey(row["id"]) for row in rows]
 
 
 async def read_by(connection: Connection, account: AccountId, number: ChannelId) -> ChannelKey | None:
@@ -298,8 +337,8 @@ async def enable(connection: Connection, kept: KnownChannel, wishes: MirrorOptio
     await connection.execute(
         """
         UPDATE channels
-        SET enabled = true, by_topic = $2, in_full = $3 OR NOT $6, hashed = $4, destination = $5,
-            to_start = $3 OR $6,
+        SET enabled = true, by_topic = $2, in_full = $3 OR NOT $6 OR private_to IS NOT NULL, hashed = $4,
+            destination = $5, to_start = $3 OR $6 OR private_to IS NOT NULL,
             reader = coalesce(reader, (SELECT min(account) FROM sights WHERE channel = $1))
         WHERE id = $1
         """,
@@ -310,15 +349,7 @@ async def enable(connection: Connection, kept: KnownChannel, wishes: MirrorOptio
         "UPDATE places SET selected = false WHERE channel = $1 AND topic <> ALL($2)", kept.key, list(wishes.topics)
     )
     if kept.by_topic != bool(wishes.topics):  # what was read topic by topic says nothing about the rest of the forum
-        await connection.execute(
-            """
-            UPDATE places
-            SET unread_since = coalesce(unread_since, changes), unread_upto = coalesce(changes, unread_upto),
-                unread_below = NULL, changes = NULL
-            WHERE channel = $1 AND topic = 0
-            """,
-            kept.key,
-        )
+        await drop_counter(connection, [kept.key])
     await _make_places(connection, kept.key, [NO_TOPIC, *wishes.topics])
     await feed.record(connection, kept.title, ChannelEnabled(channel=kept.number, topics=list(wishes.topics)))
 
@@ -360,8 +391,23 @@ async def disable(connection: Connection, kept: KnownChannel) -> bool:
     done = await connection.execute("UPDATE channels SET enabled = false WHERE id = $1 AND enabled", kept.key)
     if done != "UPDATE 1":
         return False
+    if kept.is_private_chat:  # the box is followed without it from now on
+        await drop_counter(connection, [kept.key])
     await feed.record(connection, kept.title, ChannelDisabled(channel=kept.number))
     return True
+
+
+async def drop_counter(connection: Connection, keys: Collection[ChannelKey]) -> None:
+    """The stored counter of changes proves nothing any more: each channel is read and compared before it has one."""
+    await connection.execute(
+        """
+        UPDATE places
+        SET unread_since = coalesce(unread_since, changes), unread_upto = coalesce(changes, unread_upto),
+            unread_below = NULL, changes = NULL
+        WHERE channel = ANY($1) AND topic = 0
+        """,
+        list(keys),
+    )
 
 
 def _kept(row: asyncpg.Record) -> KnownChannel:

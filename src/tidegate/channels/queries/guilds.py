@@ -39,13 +39,15 @@ class GuildExtent:
     threads: int
 
 
-# What can be read is mirrored when it is first seen, a thread where its parent is. Only what differs is written.
+# What can be read is mirrored when it is first seen, a thread where its parent is. A private chat is not mirrored then,
+# and belongs to the account. Only what differs is written.
 _SEE = """
     INSERT INTO channels AS c (platform, number, title, kind, guild, parent, archived, private, protected, state,
-                               enabled, in_full, to_start, reader, largest_file, description)
+                               enabled, in_full, to_start, reader, largest_file, description, private_to)
     SELECT $1, t.number, t.title, t.kind, t.guild, t.parent, t.archived, t.private, false,
         CASE WHEN t.readable THEN 'ok' ELSE 'no_history_permission' END,
-        coalesce(p.enabled, true), true, false, $2, t.largest_file, t.description
+        t.kind <> 'private chat' AND coalesce(p.enabled, true), true, false, $2, t.largest_file, t.description,
+        CASE WHEN t.kind = 'private chat' THEN $2::bigint END
     FROM unnest($3::bigint[], $4::text[], $5::text[], $6::bigint[], $7::bigint[], $8::boolean[], $9::boolean[],
                 $10::boolean[], $11::bigint[], $12::text[])
         AS t (number, title, kind, guild, parent, archived, private, readable, largest_file, description)
@@ -89,7 +91,8 @@ _HEADS = """
 async def see(connection: Connection, platform: Platform, account: AccountId, heads: Mapping[ChannelId, Head]) -> None:
     """Store the newest messages of channels, and what the account may do there.
 
-    A channel that can be read is mirrored from then on; one that can be read again is resumed where its history ends.
+    A channel that can be read is mirrored from then on, unless it is a private chat. One that can be read again is
+    resumed where its history ends.
     """
     described = [(head.channel, head.newest or 0) for head in heads.values() if head.channel is not None]
     shown = [(channel, newest) for channel, newest in described if channel.visible]
@@ -194,6 +197,16 @@ async def lose(connection: Connection, platform: Platform, channel: ChannelId) -
     )  # fmt: skip
     if row is not None:
         await feed.record(connection, row["title"], ChannelFoundDeleted(channel=row["number"]))
+
+
+async def chats(connection: Connection, account: AccountId) -> list[ChannelId]:
+    """The numbers of the account's private chats that are mirrored."""
+    rows = await connection.fetch(
+        "SELECT number FROM channels "
+        "WHERE private_to = $1 AND reader = $1 AND enabled AND state = 'ok' ORDER BY number",
+        account,
+    )
+    return [ChannelId(row["number"]) for row in rows]
 
 
 async def extent(connection: Connection, account: AccountId) -> GuildExtent:

@@ -21,6 +21,7 @@ from tidegate.core.errors import ENDS_CYCLE, Banned, NotOurs, PlatformError, Sig
 from tidegate.core.ids import ChannelId, CycleNumber, MessageId, Span, TopicId
 from tidegate.cycles.channel_scan import PlaceScan, name_topics
 from tidegate.cycles.cycle import CyclePolicy
+from tidegate.cycles.message_box import store_box_updates
 from tidegate.cycles.schedule.cycle_requests import CycleRequests
 from tidegate.database.pool import AWAY, Connection, Database, now_of
 from tidegate.events.kinds.channels import ChannelRead
@@ -32,7 +33,7 @@ from tidegate.history.queries.live_progress import ChangeCounter
 from tidegate.history.rules.coverage import Content, unbroken
 from tidegate.history.rules.live_sequence import FollowedSequence, SequenceStep, follow
 from tidegate.lanes import Lane, parking_long_waits
-from tidegate.platforms.interface import ChannelUpdates, Head, Message
+from tidegate.platforms.interface import BoxUpdates, ChannelUpdates, Head, Message
 from tidegate.scans.queries import scan_memory
 from tidegate.scans.queries.scan_memory import ScanPlace
 from tidegate.scans.rules.scan_decision import Verdict
@@ -83,7 +84,10 @@ class LiveUpdates:
                 self.is_up = False
                 continue
             by_channel: dict[ChannelId, list[ChannelUpdates]] = {}
+            boxed = [hint.box for hint in hints if hint.box is not None]
             for hint in hints:
+                if hint.box is not None:
+                    continue
                 if hint.channel is not None and hint.updates is not None:
                     by_channel.setdefault(hint.channel, []).append(hint.updates)
                 else:
@@ -91,6 +95,20 @@ class LiveUpdates:
                     self._requests.hint(hint.channel)
             for channel, updates in by_channel.items():
                 await self._store(channel, updates)
+            if boxed:
+                await self._store_box(boxed)
+
+    async def _store_box(self, updates: Sequence[BoxUpdates]) -> None:
+        """Store updates of private chats; where that leaves a gap or is impossible now, have the box asked for."""
+        try:
+            stored = await store_box_updates(self._lane, self._database, updates)
+        except (NotOurs, PlatformError, *AWAY) as problem:
+            log.info("box.not_stored", account=self._lane.account.name, problem=str(problem))
+            self._requests.hint(None)
+            return
+        if stored is not None and stored.is_gap:
+            log.info("box.gap", account=self._lane.account.name)
+            self._requests.hint(stored.chats[0])  # a pass over any of the chats asks for the whole box
 
     async def _store(self, channel: ChannelId, updates: Sequence[ChannelUpdates]) -> None:
         """Store a channel's updates; request a scan where that leaves a gap or is impossible now."""

@@ -88,3 +88,11 @@ class ChannelFoundDeleted(ChannelEvent):
     """A channel was deleted on the platform; what is stored stays."""
 
     kind = "channel.deleted"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChannelMoved(ChannelEvent):
+    """A small group became a large one, which is another channel; what is stored stays."""
+
+    kind = "channel.moved"
+    moved_to: ChannelId

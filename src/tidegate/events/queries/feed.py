@@ -104,26 +104,32 @@ async def record(connection: Connection, subject: str, event: EventData) -> None
 _READ = """
 SELECT tx, id, at, kind, subject, data
 FROM (
-    (SELECT * FROM events WHERE tx = '0' AND id > $2 ORDER BY tx, id LIMIT $3)
+    (SELECT * FROM events WHERE tx = '0' AND id > $2 {seen} ORDER BY tx, id LIMIT $3)
     UNION ALL
     (SELECT * FROM events
      WHERE (tx, id) > (CASE WHEN $1 < pg_snapshot_xmax(pg_current_snapshot()) THEN $1 ELSE '0' END, $2)
        AND tx > '0'
-       AND tx < pg_snapshot_xmin(pg_current_snapshot())
+       AND tx < pg_snapshot_xmin(pg_current_snapshot()) {seen}
      ORDER BY tx, id LIMIT $3)
 ) AS after_cursor
 ORDER BY tx, id
 LIMIT $3
 """
+_NOT_PRIVATE = """
+    AND coalesce(data ->> 'channel', '') NOT IN (SELECT number::text FROM channels WHERE private_to IS NOT NULL)
+"""
 
 
-async def read(connection: Connection, after: FeedCursor = START, limit: int = PAGE) -> list[Event]:
-    """The next events after *after*, oldest first.
+async def read(
+    connection: Connection, after: FeedCursor = START, limit: int = PAGE, *, private: bool = True
+) -> list[Event]:
+    """The next events after *after*, oldest first; without *private*, none about private chats.
 
     Fewer than *limit* means: no more are visible yet. An event becomes visible when every transaction has ended
     that was running on the server when the event was stored.
     """
-    return [_event(row) for row in await connection.fetch(_READ, after.tx, after.id, limit)]
+    query = _READ.format(seen="" if private else _NOT_PRIVATE)
+    return [_event(row) for row in await connection.fetch(query, after.tx, after.id, limit)]
 
 
 async def read_all(

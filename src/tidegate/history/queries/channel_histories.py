@@ -44,7 +44,8 @@ class ChannelHistory:
 # A board has no messages itself, and a channel followed topic by topic has no history as a whole.
 _HISTORIES = """
     SELECT c.id AS key, c.platform, c.number AS channel, c.title, c.forum, c.protected, c.to_start, c.depth,
-        c.verified_at, clock_now() AS now, p.newest_seen, p.turn_offset, h.spans::text AS spans,
+        c.verified_at, clock_now() AS now, c.private_to IS NOT NULL AS private_chat, p.newest_seen, p.turn_offset,
+        h.spans::text AS spans,
         (SELECT at FROM messages m WHERE m.channel = c.id AND m.id >= lower(h.spans) ORDER BY id LIMIT 1) AS oldest_at
     FROM channels c
     JOIN places p ON p.channel = c.id AND p.topic = 0
@@ -239,7 +240,7 @@ def _history(row: asyncpg.Record) -> ChannelHistory:
         by_topic=False,
         lacks_history=True,
         memory=ScanMemory(newest_seen=row["newest_seen"]),
-        keep_archives=platform.has_archives,
+        keep_archives=platform.has_archives and not row["private_chat"],
     )
     known = KnownHistory(
         coverage=read_coverage(row["spans"] or ""),

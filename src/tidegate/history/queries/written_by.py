@@ -11,6 +11,24 @@ from tidegate.search.queries.search import planned_anew
 from tidegate.search.rules.text_words import author_tags, quoted
 
 
+async def wrote_outside(
+    connection: Connection, platform: Platform, person: UserId, hidden: Collection[ChannelKey]
+) -> bool:
+    """Whether a message of *person* is stored in a channel of their platform that is not *hidden*."""
+    [tag] = author_tags("", person)
+    async with planned_anew(connection):
+        wrote: bool = await connection.fetchval(
+            """
+            SELECT EXISTS (
+                SELECT FROM messages m JOIN channels c ON c.id = m.channel
+                WHERE m.author_id = $1 AND m.words @@ $2::text::tsquery AND m.channel <> ALL($3) AND c.platform = $4
+            )
+            """,
+            person, quoted(tag), list(hidden), platform,
+        )  # fmt: skip
+    return wrote
+
+
 async def wrote_in(
     connection: Connection, platform: Platform, person: UserId, channels: Collection[ChannelKey]
 ) -> bool:

@@ -9,7 +9,7 @@ from fastapi import APIRouter
 from tidegate.core.errors import BadInput
 from tidegate.loopback.control_routes import write_routes
 from tidegate.loopback.telegram.server import TelegramServer
-from tidegate.loopback.telegram.truth import shown_channel, shown_message, shown_person
+from tidegate.loopback.telegram.truth import shown_channel, shown_chat, shown_message, shown_person
 from tidegate.loopback.telegram.world import world_changes
 from tidegate.loopback.telegram.world.content.message_kinds import kind_names
 from tidegate.loopback.telegram.world.schema import ChangeSpec
@@ -53,7 +53,7 @@ def _add_questions(router: APIRouter, server: TelegramServer) -> None:
             raise BadInput(f"No code is waiting for {phone}; ask for one by signing in.")
         return {"code": account.code}
 
-    @router.get("/truth/telegram/{channel}")
+    @router.get("/truth/telegram/{channel:path}")
     async def truth(channel: str) -> list[dict[str, Any]]:
         held = server.world.channel(channel)
         return [shown_message(server.world, held, message) for message in held.messages.values()]
@@ -65,6 +65,10 @@ def _add_questions(router: APIRouter, server: TelegramServer) -> None:
     @router.get("/telegram/channels")
     async def channels() -> list[dict[str, Any]]:
         return [shown_channel(channel) for channel in server.world.channels.values()]
+
+    @router.get("/telegram/chats")
+    async def chats() -> list[dict[str, Any]]:
+        return [shown_chat(server.world, view) for view in server.world.chats.views.values()]
 
     @router.get("/telegram/kinds")
     async def kinds() -> list[str]:

@@ -52,6 +52,9 @@ class Request:
 
     def channel(self, named: Any) -> Channel:
         """The channel a request names, when the calling account may read it and the access hash is its own."""
+        inner = named.peer if isinstance(named, types.InputDialogPeer) else named
+        if isinstance(inner, types.InputPeerUser | types.InputPeerChat | types.InputPeerSelf):
+            return self._chat(inner)
         number, access = _named(named)
         channel = self.world.channels.get(number)
         if channel is None or access != self.world.token("channel", self.account.id, number):
@@ -59,6 +62,20 @@ class Request:
         if self.account.id not in channel.members:
             raise Refusal(400, "CHANNEL_PRIVATE")
         return channel
+
+    def _chat(self, peer: Any) -> Channel:
+        """The calling account's view of a private chat; a small group needs no access hash."""
+        account = self.account.id
+        if isinstance(peer, types.InputPeerChat):
+            view = self.world.chats.view(account, peer.chat_id, basic=True)
+        else:
+            number = account if isinstance(peer, types.InputPeerSelf) else peer.user_id
+            known = number if number in self.world.accounts else self.world.token("user", account, number)
+            right = isinstance(peer, types.InputPeerSelf) or peer.access_hash == known
+            view = self.world.chats.view(account, number, basic=False) if right else None
+        if view is None:
+            raise Refusal(400, "PEER_ID_INVALID")
+        return view
 
 
 Method = Callable[[Request], Answer]

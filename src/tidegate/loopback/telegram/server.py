@@ -124,6 +124,9 @@ class TelegramServer:
             update = tl_shapes.update(self._world, channel, event, account)
             if update is not None:
                 shown = [update.message] if hasattr(update, "message") else []
+                if channel.owner and (short := tl_shapes.short_form(channel, update)) is not None:
+                    connection.push(short)
+                    continue
                 chats = tl_shapes.chats(self._world, channel, account, shown)
                 users = tl_shapes.users(self._world, account)
                 connection.push(types.Updates([update], users, chats, self._world.clock.now(), seq=0))

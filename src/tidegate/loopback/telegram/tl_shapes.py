@@ -15,6 +15,7 @@ from tidegate.loopback.telegram.world import channels
 from tidegate.loopback.telegram.world.channels import Channel, Message, Topic
 from tidegate.loopback.telegram.world.file_content import File, FileKind
 from tidegate.loopback.telegram.world.people import SOMEBODY, Person
+from tidegate.loopback.telegram.world.private_chats import peer_of
 from tidegate.loopback.telegram.world.world import Account, World
 
 _NOTHING_UNREAD = dict.fromkeys(
@@ -75,7 +76,7 @@ def chats(world: World, channel: Channel, viewer: Account, shown: Iterable[TLObj
         for peer in inside(getattr(message, name, None))
         if isinstance(peer, types.PeerChannel) and peer.channel_id != channel.id
     }
-    found = [chat(world, channel, viewer)]
+    found = [] if channel.owner and not channel.basic else [chat(world, channel, viewer)]
     for number in named:
         if number in world.channels:
             found.append(chat(world, world.channels[number], viewer))
@@ -87,6 +88,8 @@ def chats(world: World, channel: Channel, viewer: Account, shown: Iterable[TLObj
 
 
 def chat(world: World, channel: Channel, viewer: Account) -> TLObject:
+    if channel.basic:
+        return _small_group(world, channel, viewer)
     access = world.token("channel", viewer.id, channel.id)
     if viewer.id not in channel.members:
         return types.ChannelForbidden(
@@ -109,13 +112,23 @@ def chat(world: World, channel: Channel, viewer: Account) -> TLObject:
     )
 
 
+def _small_group(world: World, view: Channel, viewer: Account) -> types.Chat:
+    members = [view, *world.chats.twins(view)]
+    moved = view.moved_to
+    target = types.InputChannel(moved, world.token("channel", viewer.id, moved)) if moved else None
+    return types.Chat(
+        view.peer_id, view.title, types.ChatPhotoEmpty(), len(members), view.date, 1,
+        noforwards=view.protected, deactivated=bool(moved), migrated_to=target,
+    )  # fmt: skip
+
+
 def dialog(channel: Channel, *, pts: int, top: int) -> types.Dialog:
     return types.Dialog(
-        types.PeerChannel(channel.id),
+        peer_of(channel),
         top,
         **_NOTHING_UNREAD,
         notify_settings=types.PeerNotifySettings(),
-        pts=pts,
+        pts=None if channel.owner else pts,
         folder_id=1 if channel.archived else None,
     )
 
@@ -144,17 +157,15 @@ def messages(world: World, channel: Channel, numbers: Iterable[int], viewer: Acc
     """These messages of a channel; one that is not there is an empty one."""
     found = ((number, channel.messages.get(number)) for number in numbers)
     return [
-        message_shape(world, channel, message, viewer)
-        if message
-        else types.MessageEmpty(number, types.PeerChannel(channel.id))
+        message_shape(world, channel, message, viewer) if message else types.MessageEmpty(number, peer_of(channel))
         for number, message in found
     ]
 
 
 def message_shape(world: World, channel: Channel, message: Message, viewer: Account) -> TLObject:
-    peer = types.PeerChannel(channel.id)
+    peer = peer_of(channel)
     shown: dict[str, Any] = {
-        "from_id": None if channel.broadcast else types.PeerUser(message.sender or SOMEBODY),
+        "from_id": _author(channel, message),
         "reply_to": reply_header(message),
         "post": channel.broadcast,
     }
@@ -170,8 +181,16 @@ def message_shape(world: World, channel: Channel, message: Message, viewer: Acco
         shown["action"] = _action(message.action)
     shown |= personal(world, message.fields, viewer)
     author = getattr(shown["from_id"], "user_id", message.sender)
+    viewing = channel.owner or viewer.id
     kind = types.MessageService if message.is_service else types.Message
-    return kind(message.id, peer, message.date, out=bool(author) and author == viewer.id, **shown)
+    return kind(message.id, peer, message.date, out=bool(author) and author == viewing, **shown)
+
+
+def _author(channel: Channel, message: Message) -> types.PeerUser | None:
+    """Who wrote a message, as it says so; in a chat of two it does not, since ``out`` tells."""
+    if channel.broadcast or (channel.owner and not channel.basic):
+        return None
+    return types.PeerUser(message.sender or SOMEBODY)
 
 
 def personal(world: World, fields: Mapping[str, Any], viewer: Account) -> dict[str, Any]:
@@ -196,6 +215,11 @@ def _personal(world: World, value: Any, viewer: Account) -> Any:
 
 def update(world: World, channel: Channel, event: channels.Event, viewer: Account) -> TLObject | None:
     """An event as an update; nothing when its message is gone by now, or what it is about."""
+    make = _box_update if channel.owner else _channel_update
+    return make(world, channel, event, viewer)
+
+
+def _channel_update(world: World, channel: Channel, event: channels.Event, viewer: Account) -> TLObject | None:
     match event.kind:
         case channels.EventKind.DELETED:
             return types.UpdateDeleteChannelMessages(channel.id, list(event.messages), event.pts, event.count)
@@ -215,6 +239,41 @@ def update(world: World, channel: Channel, event: channels.Event, viewer: Accoun
     return _count_update(channel, message, event) or _web_page_update(world, channel, message, event, viewer)
 
 
+def _box_update(world: World, view: Channel, event: channels.Event, viewer: Account) -> TLObject | None:
+    """An event of a private chat as an update of its account's box; a deletion names no chat."""
+    match event.kind:
+        case channels.EventKind.DELETED:
+            return types.UpdateDeleteMessages(list(event.messages), event.pts, event.count)
+        case channels.EventKind.PINNED | channels.EventKind.UNPINNED:
+            pinned, held = event.kind is channels.EventKind.PINNED, list(event.messages)
+            return types.UpdatePinnedMessages(peer_of(view), held, event.pts, event.count, pinned=pinned)
+    message = view.messages.get(event.messages[0]) if event.messages else None
+    if message is None:
+        return None
+    if event.kind in (channels.EventKind.NEW, channels.EventKind.EDITED):
+        shape = message_shape(world, view, message, viewer)
+        kind = types.UpdateNewMessage if event.kind is channels.EventKind.NEW else types.UpdateEditMessage
+        return kind(shape, event.pts, event.count)
+    if event.kind is channels.EventKind.WEB_PAGE:
+        page = _personal(world, message.fields["media"].webpage, viewer)
+        return types.UpdateWebPage(page, event.pts, event.count)
+    return _count_update(view, message, event)
+
+
+def short_form(view: Channel, update: TLObject) -> TLObject | None:
+    """The short form in which a plain text of a private chat is pushed; nothing where there is none."""
+    message = getattr(update, "message", None)
+    if not isinstance(update, types.UpdateNewMessage) or not isinstance(message, types.Message) or message.media:
+        return None
+    said = {name: getattr(message, name) for name in ("silent", "fwd_from", "via_bot_id", "reply_to", "entities")}
+    shared = {"out": message.out, "pts": update.pts, "pts_count": update.pts_count, "date": message.date, **said}
+    if view.basic:
+        return types.UpdateShortChatMessage(
+            message.id, message.from_id.user_id, view.peer_id, message.message, **shared
+        )
+    return types.UpdateShortMessage(message.id, view.peer_id, message.message, **shared)
+
+
 def _count_update(channel: Channel, message: Message, event: channels.Event) -> TLObject | None:
     """Counts move no pts: who does not hear them has to ask."""
     match event.kind:
@@ -232,14 +291,14 @@ def _count_update(channel: Channel, message: Message, event: channels.Event) -> 
 def reactions_update(channel: Channel, message: Message) -> types.UpdateMessageReactions:
     held = message.fields.get("reactions") or types.MessageReactions([])
     top = channels.topic_of(message) if channel.forum else None
-    return types.UpdateMessageReactions(types.PeerChannel(channel.id), message.id, held, top_msg_id=top)
+    return types.UpdateMessageReactions(peer_of(channel), message.id, held, top_msg_id=top)
 
 
 def poll_update(channel: Channel, message: Message) -> types.UpdateMessagePoll | None:
     held = message.fields.get("media")
     if not isinstance(held, types.MessageMediaPoll):
         return None
-    peer, top = types.PeerChannel(channel.id), channels.topic_of(message) if channel.forum else None
+    peer, top = peer_of(channel), channels.topic_of(message) if channel.forum else None
     poll, results = held.poll, held.results
     return types.UpdateMessagePoll(poll.id, results, peer=peer, msg_id=message.id, top_msg_id=top, poll=poll)
 

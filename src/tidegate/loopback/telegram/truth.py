@@ -68,6 +68,19 @@ def shown_channel(channel: Channel) -> dict[str, Any]:
     }
 
 
+def shown_chat(world: World, view: Channel) -> dict[str, Any]:
+    """An account's view of a private chat or small group; *peer* is the number that Telegram has for it."""
+    return {
+        "name": f"{world.accounts[view.owner].phone}/{view.title}",
+        "account": world.accounts[view.owner].phone,
+        "title": view.title,
+        "peer": view.peer_id,
+        "kind": "small group" if view.basic else "private chat",
+        "pts": world.chats.box(view.owner).pts,
+        "moved_to": view.moved_to or None,
+    }
+
+
 def _action(message: Message) -> str | None:
     if message.action:
         return message.action.kind.value

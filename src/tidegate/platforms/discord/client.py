@@ -31,6 +31,7 @@ _METHODS = {
     "guild_threads": "GET /guilds/{guild.id}/threads/active",
     "archived_threads": "GET /channels/{channel.id}/threads/archived/public",
     "archived_private_threads": "GET /channels/{channel.id}/threads/archived/private",
+    "chat_head": "GET /channels/{channel.id}",
     "page": "GET /channels/{channel.id}/messages",
     "page_after": "GET /channels/{channel.id}/messages",
     "messages": "GET /channels/{channel.id}/messages",
@@ -137,6 +138,13 @@ class DiscordAccount:
         guild = self._guilds.guild_of(parent) or next((one["guild_id"] for one in threads), None)
         heads = self._guilds.take_channels(guild, threads) if guild else {}
         return interface.ChannelPage(heads, next=next_archived(found, after))
+
+    async def chat_head(self, channel: ChannelId) -> Head:
+        answer: Json = await self._rest.ask(Route("GET", "/channels/{channel_id}", channel_id=channel))
+        head = self._guilds.take_answer(answer)
+        if self._gateway is not None:  # messages above that head arrive as events
+            self._gateway.updates.add(interface.UpdateHint(channel, heads={channel: head}))
+        return head
 
     def _kind(self, channel: ChannelId) -> ChannelKind | None:
         head = self._guilds.head(channel)

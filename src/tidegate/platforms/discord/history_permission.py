@@ -52,7 +52,7 @@ class HistoryPermission:
         answer = await self._rest.request(Route("GET", "/channels/{channel_id}", channel_id=channel))
         guild = answer.get("guild_id") or self._guilds.guild_of(channel)
         if not guild:
-            self._guilds.take_chat(channel, (answer.get("recipients") or [{}])[0])
+            self._guilds.take_answer(answer)
             return
         if int(answer["type"]) in THREADS:
             await self._look_up(ChannelId(int(answer["parent_id"])))

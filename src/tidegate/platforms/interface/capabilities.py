@@ -7,7 +7,14 @@ from typing import Protocol, TypeVar, runtime_checkable
 
 from tidegate.core.account import Account
 from tidegate.core.ids import ChannelId, GuildId, MessageId, TopicId
-from tidegate.platforms.interface.updates import Difference, TooLong, UpdateHint
+from tidegate.platforms.interface.updates import (
+    BoxDifference,
+    BoxState,
+    BoxTooLong,
+    Difference,
+    TooLong,
+    UpdateHint,
+)
 from tidegate.platforms.interface.values import (
     ChannelPage,
     Cursor,
@@ -79,6 +86,13 @@ class Guilds(Protocol):
 
 
 @runtime_checkable
+class FindsChats(Protocol):
+    """Has private chats that are in no list: each is asked for by its number, one call for each."""
+
+    async def chat_head(self, channel: ChannelId) -> Head: ...
+
+
+@runtime_checkable
 class KnowsHeads(Protocol):
     """Knows the head of every channel from push updates, without a call; None while that may be out of date."""
 
@@ -121,6 +135,19 @@ class Differs(Protocol):
     """Can list what changed in a channel since a value of its change counter."""
 
     async def difference(self, channel: ChannelId, *, since: int) -> Difference | TooLong: ...
+
+
+@runtime_checkable
+class HasBox(Protocol):
+    """Has private chats that share one message box, with one counter of changes for all of them.
+
+    ``known_box`` is that counter as push updates reported it, without a call; None while that may be out of date.
+    """
+
+    async def box_state(self) -> BoxState: ...
+    async def box_difference(self, since: BoxState) -> BoxDifference | BoxTooLong: ...
+    def known_box(self) -> int | None: ...
+    def is_in_box(self, channel: ChannelId) -> bool: ...
 
 
 @runtime_checkable

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from typing import Any
@@ -116,6 +116,44 @@ class TooLong:
     head: Head
 
 
+@dataclass(frozen=True, slots=True)
+class BoxState:
+    """The counters of an account's message box, which its private chats share; *changes* counts their changes."""
+
+    changes: int
+    events: int  # of kinds that are not mirrored; the platform wants the counter back
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class BoxUpdates:
+    """The changes in an account's message box, up to the value *upto* of its counter, by *steps*.
+
+    The updates of each chat have no counter of their own. A deletion names no chat: *deleted* are messages of any.
+    """
+
+    upto: int
+    steps: int
+    chats: Mapping[ChannelId, ChannelUpdates] = field(default_factory=dict)
+    deleted: Sequence[MessageId] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class BoxDifference:
+    """All that changed in a box since a state, or the next part of it, up to *state*: there is more unless *final*."""
+
+    updates: BoxUpdates
+    state: BoxState
+    final: bool
+
+
+@dataclass(frozen=True, slots=True)
+class BoxTooLong:
+    """The platform no longer lists each change, so every chat has to be read; it lists those after *state*."""
+
+    state: BoxState
+
+
 class UpdateStream(StrEnum):
     """The state of a stream of updates that covers all channels, where a platform has one.
 
@@ -135,8 +173,8 @@ class UpdateHint:
     """The platform reports that something changed. Hints can be lost, so only the gate's answer is proof.
 
     Without a *channel* anything may have changed, because hints may have been missed. The exceptions are hints about
-    the *stream*, and hints with *heads*: the current heads of channels that are new, changed or sent again. *gone*
-    means that the channel was deleted, or that the account can no longer see it.
+    the *stream*, hints with updates of the account's *box*, and hints with *heads*: the current heads of channels that
+    are new, changed or sent again. *gone* means that the channel was deleted, or that the account can no longer see it.
     """
 
     channel: ChannelId | None
@@ -144,3 +182,4 @@ class UpdateHint:
     heads: Mapping[ChannelId, Head] | None = None
     gone: bool = False
     stream: UpdateStream | None = None
+    box: BoxUpdates | None = None

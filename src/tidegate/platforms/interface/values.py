@@ -152,6 +152,7 @@ class Message:
     person: Person | None = None
     hidden_edit_at: datetime | None = None
     is_partial: bool = False
+    moved_to: ChannelId | None = None  # it announces that its small group became this large one
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,6 +205,11 @@ class ChannelKind(StrEnum):
     BOARD = "board"  # Discord's forum and media channels
     THREAD = "thread"
     PRIVATE_CHAT = "private chat"
+    GROUP = "group"  # a small group of Telegram, whose messages are numbered by account
+
+
+PRIVATE_KINDS = (ChannelKind.PRIVATE_CHAT, ChannelKind.GROUP)
+"""Chats that belong to one account: mirrored on request only, and outside "all channels"."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,6 +235,12 @@ class Channel:
     private: bool = False
     largest_file: int | None = None
     description: str = ""  # chosen by its owner, so untrusted
+    moved_to: ChannelId | None = None  # the large group that a small one became
+
+    @property
+    def is_private_chat(self) -> bool:
+        """Whether it belongs to the account that sees it."""
+        return self.kind in PRIVATE_KINDS
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,9 @@ from tidegate.platforms.connection_hooks import ConnectionHooks
 from tidegate.platforms.interface import FileHandle, FileKind, Receipt, SendKey, Upload
 from tidegate.platforms.interface.uploads import OWN_CHAT, Media, MediaRef
 from tidegate.platforms.telegram import page_cursors, send_requests, translation
+from tidegate.platforms.telegram.chats.box_updates import difference_of_box, state_of, with_authors
+from tidegate.platforms.telegram.chats.chat_numbers import ChatNumbers, chat_peer
+from tidegate.platforms.telegram.chats.private_chats import access_hashes, chat_heads
 from tidegate.platforms.telegram.connection import TelegramConnection
 from tidegate.platforms.telegram.content.people import people_in
 from tidegate.platforms.telegram.errors import AlreadySent, HeldElsewhere, MediaGone
@@ -33,8 +36,11 @@ _METHODS = {
     "topics_by_id": "messages.getForumTopicsByID",
     "page": "messages.getHistory",
     "difference": "updates.getChannelDifference",
+    "box_state": "updates.getState",
+    "box_difference": "updates.getDifference",
     "files": "messages.search",
     "messages": "channels.getMessages",
+    "chat_messages": "messages.getMessages",
     "description": "channels.getFullChannel",
     "read_file": "upload.getFile",
     "save_part": "upload.saveFilePart",
@@ -50,6 +56,9 @@ _FILTERS = {
     FileKind.PHOTO: types.InputMessagesFilterPhotos(),
     FileKind.MEDIA: types.InputMessagesFilterPhotoVideo(),
 }
+
+
+_LEADS_NOWHERE = "Telegram's difference does not lead on: there is more, it says, and it ends where it began."
 
 
 class TelegramAccount(ConnectionHooks):
@@ -93,8 +102,10 @@ class TelegramAccount(ConnectionHooks):
             folder_id=at.folder,
         )
         answer = await self._connection.ask(request)
+        for chat, access in access_hashes(answer, self._chats).items():
+            self._session.learn_chat(chat, access)
         await self._session.keep_channels()
-        return interface.ChannelPage(heads=translation.heads_of(answer), next=page_cursors.after_dialogs(answer, at))
+        return interface.ChannelPage(heads=self._heads_of(answer), next=page_cursors.after_dialogs(answer, at))
 
     async def me(self) -> interface.Me:
         found = await self._connection.ask(functions.users.GetUsersRequest([types.InputUserSelf()]))
@@ -109,7 +120,10 @@ class TelegramAccount(ConnectionHooks):
         if not known:
             raise interface.UnknownChannel("This account knows none of these channels; list its channels first.")
         peers = [types.InputDialogPeer(self._peer(one)) for one in in_batch(known)]
-        return translation.heads_of(await self._connection.ask(functions.messages.GetPeerDialogsRequest(peers)))
+        return self._heads_of(await self._connection.ask(functions.messages.GetPeerDialogsRequest(peers)))
+
+    def _heads_of(self, answer: Any) -> dict[ChannelId, interface.Head]:
+        return {**translation.heads_of(answer), **chat_heads(answer, self._chats)}
 
     async def topics(self, channel: ChannelId, after: interface.Cursor | None) -> interface.TopicPage:
         at = TopicOffset.parse(after)
@@ -141,6 +155,7 @@ class TelegramAccount(ConnectionHooks):
             hash=0,
         )
         answer = await self._connection.ask(request)
+        with_authors(answer, self._chats)
         return interface.HistoryPage(
             translation.messages_of(answer),
             reached_start=page_cursors.is_end(answer, before=before, above=None),
@@ -155,9 +170,29 @@ class TelegramAccount(ConnectionHooks):
         )
         found = translation.difference_of(await self._connection.ask(request))
         if isinstance(found, interface.Difference) and not found.final and found.updates.upto == since:
-            raise PlatformError(
-                "Telegram's difference does not lead on: there is more, it says, and it ends where it began."
-            )
+            raise PlatformError(_LEADS_NOWHERE)
+        return found
+
+    # Private chats: one box for all of them
+
+    def known_box(self) -> int | None:
+        return self._connection.box
+
+    def is_in_box(self, channel: ChannelId) -> bool:
+        return chat_peer(channel) is not None
+
+    async def box_state(self) -> interface.BoxState:
+        state = state_of(await self._connection.ask(functions.updates.GetStateRequest()))
+        self._connection.box = state.changes
+        return state
+
+    async def box_difference(self, since: interface.BoxState) -> interface.BoxDifference | interface.BoxTooLong:
+        request = functions.updates.GetDifferenceRequest(pts=since.changes, date=since.at, qts=since.events)
+        found = difference_of_box(await self._connection.ask(request), since, self._chats)
+        if isinstance(found, interface.BoxDifference) and found.final:
+            self._connection.box = found.state.changes
+        elif found.state.changes == since.changes:
+            raise PlatformError(_LEADS_NOWHERE)
         return found
 
     async def files(self, channel: ChannelId, search: interface.FileSearch) -> interface.FilePage:
@@ -186,11 +221,18 @@ class TelegramAccount(ConnectionHooks):
         self, channel: ChannelId, ids: Sequence[MessageId]
     ) -> Mapping[MessageId, interface.Message | None]:
         wanted = [types.InputMessageID(number) for number in in_batch(ids)]
-        answer = await self._connection.ask(functions.channels.GetMessagesRequest(self._channel(channel), id=wanted))
+        if chat_peer(channel) is not None:
+            answer = await self._connection.ask(functions.messages.GetMessagesRequest(id=wanted))
+            with_authors(answer, self._chats)
+        else:
+            request = functions.channels.GetMessagesRequest(self._channel(channel), id=wanted)
+            answer = await self._connection.ask(request)
         people = people_in(answer)
         return {MessageId(one.id): translation.message_of(one, people) for one in answer.messages}
 
     async def description(self, channel: ChannelId) -> str:
+        if chat_peer(channel) is not None:
+            raise interface.CannotAsk("A private chat has no description.")
         answer = await self._connection.ask(functions.channels.GetFullChannelRequest(self._channel(channel)))
         return str(getattr(answer.full_chat, "about", None) or "")
 
@@ -249,16 +291,27 @@ class TelegramAccount(ConnectionHooks):
             if type(problem) is PlatformError:  # an error on Telegram's side: it may have accepted the message
                 raise ServerTrouble(f"Nobody knows whether the message arrived: {problem}") from problem
             raise
+        self._connection.take_answer(answer)
         return send_requests.receipt_of(answer, request.random_id)
 
     # Names
 
-    def _peer(self, channel: ChannelId) -> types.InputPeerChannel | types.InputPeerSelf:
-        if channel == OWN_CHAT:  # "Saved Messages"
+    def _peer(self, channel: ChannelId) -> Any:
+        chat = chat_peer(channel)
+        if channel == OWN_CHAT or (chat is not None and chat == (self._chats.me, False)):  # "Saved Messages"
             return types.InputPeerSelf()
+        if chat is not None:
+            access = self._access(channel)
+            return types.InputPeerChat(chat.number) if chat.is_group else types.InputPeerUser(chat.number, access)
         return types.InputPeerChannel(channel, self._access(channel))
 
+    @property
+    def _chats(self) -> ChatNumbers:
+        return self._connection.chats
+
     def _channel(self, channel: ChannelId) -> types.InputChannel:
+        if chat_peer(channel) is not None:
+            raise interface.CannotAsk("Telegram answers this for channels only, not for private chats.")
         return types.InputChannel(channel, self._access(channel))
 
     def _access(self, channel: ChannelId) -> int:

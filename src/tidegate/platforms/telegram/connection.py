@@ -12,6 +12,7 @@ from datetime import timedelta
 from typing import Any, TypeVar
 
 import structlog
+from telethon.tl import types
 
 from tidegate.core.clock import Clock
 from tidegate.core.errors import (
@@ -24,13 +25,17 @@ from tidegate.core.errors import (
     SignedOut,
     TidegateError,
 )
+from tidegate.core.ids import AccountId, UserId
 from tidegate.core.rules.reconnect_pause import reconnect_pause
 from tidegate.platforms.connect_timeout import in_time
-from tidegate.platforms.interface import UpdateHint
+from tidegate.platforms.interface import BoxUpdates, UpdateHint
+from tidegate.platforms.telegram.chats.box_updates import box_update, short_update
+from tidegate.platforms.telegram.chats.chat_numbers import ChatNumbers
+from tidegate.platforms.telegram.content.people import people_in
 from tidegate.platforms.telegram.errors import connect_trouble, trouble
 from tidegate.platforms.telegram.pre_send_check import PreSendCheck
 from tidegate.platforms.telegram.raw_client import RawTelegramClient, method_of
-from tidegate.platforms.telegram.translation import hints_of
+from tidegate.platforms.telegram.translation import hints_of, updates_in
 from tidegate.platforms.update_queue import UpdateQueue, channels_to_check
 
 ANSWER_WITHIN = timedelta(seconds=60)
@@ -53,11 +58,13 @@ MakeClient = Callable[[Callable[[Any], None], PreSendCheck], RawTelegramClient]
 class TelegramConnection:
     """Keeps one account connected until closed. Created by ``open``."""
 
-    def __init__(self, make_client: MakeClient, clock: Clock) -> None:
+    def __init__(self, make_client: MakeClient, clock: Clock, account: AccountId) -> None:
         self._make_client = make_client
         self._clock = clock
         self.pre_send_check: PreSendCheck = lambda: None
         self.connection_changed: Callable[[str | None], object] = lambda _: None
+        self.box: int | None = None  # the counter of the account's message box, while push updates lead up to it
+        self._account = account
         self._client: RawTelegramClient | None = None
         self.user: Any = None  # the identity that Telegram gave us on connecting
         self._closed = False
@@ -66,9 +73,9 @@ class TelegramConnection:
         self.updates = UpdateQueue(channels_to_check)
 
     @classmethod
-    async def open(cls, make_client: MakeClient, clock: Clock) -> TelegramConnection:
+    async def open(cls, make_client: MakeClient, clock: Clock, account: AccountId) -> TelegramConnection:
         """Connect; raises ``SignedOut`` or ``Banned`` when a person has to act, other errors when a retry may help."""
-        made = cls(make_client, clock)
+        made = cls(make_client, clock, account)
         made._client = await made._connect()
         made._keeper = asyncio.create_task(made._keep_connected())
         return made
@@ -174,7 +181,7 @@ class TelegramConnection:
             await asyncio.wait([client.lost])
             pause = reconnect_pause(pause, held_for=timedelta(seconds=self._clock.ticks() - begun))
             _log.info("telegram.connection_lost", why=repr(client.lost.exception()), next_try_in=str(pause))
-            self._client = None
+            self._client = self.box = None
             self.connection_changed("The connection to Telegram is lost; it is being made again.")
             await client.hang_up()
             await self._clock.sleep(pause)
@@ -200,6 +207,39 @@ class TelegramConnection:
                 await self._clock.sleep(problem.pause if isinstance(problem, AskedToWait) else pause)
         return pause
 
+    @property
+    def chats(self) -> ChatNumbers:
+        """The numbers of the account's private chats."""
+        return ChatNumbers(self._account, UserId(self.user.id))
+
     def _take_push(self, pushed: Any) -> None:
-        for hint in hints_of(pushed):
+        if self.user is None:  # still connecting: whoever follows the box asks first where it is
+            return
+        if isinstance(pushed, types.UpdatesTooLong):
+            self.box = None
+        for hint in (*hints_of(pushed, self.chats.of_any), *self._box_hints(pushed)):
             self.updates.add(hint)
+
+    def take_answer(self, answer: Any) -> None:
+        """Take what an own send changed in the box: Telegram tells the sender in the answer, and pushes nothing.
+
+        The short form lacks the message, so it is a gap, which a difference fills.
+        """
+        if isinstance(answer, types.UpdateShortSentMessage):
+            self.box = None
+            self.updates.add(UpdateHint(None, box=BoxUpdates(answer.pts, 0)))
+        for hint in self._box_hints(answer):
+            self.updates.add(hint)
+
+    def _box_hints(self, pushed: Any) -> list[UpdateHint]:
+        found = [] if (short := short_update(pushed, self.chats)) is None else [short]
+        people = people_in(pushed)
+        found += [box for one in updates_in(pushed) if (box := box_update(one, people, self.chats)) is not None]
+        for one in found:
+            self._follow_box(one.upto, one.steps)
+        return [UpdateHint(None, box=one) for one in found]
+
+    def _follow_box(self, upto: int, steps: int) -> None:
+        """Move the known counter; after a gap nothing is known until Telegram is asked."""
+        if self.box is not None and upto > self.box:
+            self.box = upto if upto - steps == self.box else None

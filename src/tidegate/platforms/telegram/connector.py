@@ -52,7 +52,7 @@ def telegram_opener(
         def make_line(on_push: Callable[[Any], None], pre_send_check: PreSendCheck) -> RawTelegramClient:
             return RawTelegramClient(session, registered, note_connect, on_push, pre_send_check)
 
-        return TelegramAccount(await TelegramConnection.open(make_line, clock), session)
+        return TelegramAccount(await TelegramConnection.open(make_line, clock, account.id), session)
 
     return connect
 

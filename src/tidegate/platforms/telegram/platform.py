@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from tidegate.core.platform import MessageAddress, MessageLimits, Platform
 
+_CHATS_FROM = 1 << 41
+"""The numbers of private chats begin here (``chats.chat_numbers``)."""
 
-def _message_link(at: MessageAddress) -> str:
-    """Works for members of the channel; links to a topic's messages include the topic."""
+
+def _message_link(at: MessageAddress) -> str | None:
+    """Works for members of the channel; links to a topic's messages include the topic. A private chat has no links."""
+    if at.channel >= _CHATS_FROM:
+        return None
     way = f"{at.topic}/{at.message}" if at.topic is not None and at.topic > 1 else str(at.message)
     return f"https://t.me/c/{at.channel}/{way}"
 

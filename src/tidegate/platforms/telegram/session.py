@@ -73,6 +73,15 @@ class VaultSession(MemorySession):  # type: ignore[misc]  # Telethon is untyped
         """The access hash of a channel; None for one that this account does not know."""
         return self._hashes.get(channel)
 
+    def learn_chat(self, chat: ChannelId, access_hash: int) -> None:
+        """Take the access hash of a private chat; a small group needs none and has 0.
+
+        Hashes of other people are not stored: an account meets very many.
+        """
+        if self._hashes.get(chat) != access_hash:
+            self._hashes[chat] = access_hash
+            self._new_hashes = True
+
     def process_entities(self, tlo: Any) -> None:
         """Take the access hashes of channels from an answer; those of minimal descriptions are unusable."""
         for one in getattr(tlo, "chats", None) or ():

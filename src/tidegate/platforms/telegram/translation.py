@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
@@ -49,6 +49,9 @@ _log = structlog.get_logger(__name__)
 
 _MALFORMED = (AttributeError, TypeError, ValueError, LookupError, ArithmeticError, RecursionError, struct.error)
 """What reading an object raises that lacks something its schema requires."""
+
+NumberOf = Callable[[Any], ChannelId | None]
+"""The number of the channel that a peer is; None for a peer that is none."""
 
 _UNDATED = datetime.fromtimestamp(0, UTC)
 
@@ -101,6 +104,7 @@ def message_of(found: Any, people: People) -> Message | None:
         raw=said.raw,
         person=person,
         hidden_edit_at=found.edit_date if found.edit_hide else None,
+        moved_to=_moved_to(found),
     )
 
 
@@ -140,6 +144,11 @@ def _topic_event(found: Any) -> TopicEvent | None:
     if isinstance(action, types.MessageActionTopicEdit):
         return TopicEvent(created=False, title=action.title, closed=action.closed, hidden=action.hidden)
     return None
+
+
+def _moved_to(found: Any) -> ChannelId | None:
+    action = found.action
+    return ChannelId(action.channel_id) if isinstance(action, types.MessageActionChatMigrateTo) else None
 
 
 def _reply(header: types.MessageReplyHeader | None) -> MessageId | None:
@@ -279,16 +288,20 @@ def _previews(update: Any) -> list[Previewed]:
     return [] if made is None else [made]
 
 
-def hints_of(pushed: Any) -> Sequence[UpdateHint]:
+def hints_of(pushed: Any, number_of: NumberOf = channel_number) -> Sequence[UpdateHint]:
     """Hints about channels in pushed updates; a hint without a channel when Telegram says that it skipped some."""
     if isinstance(pushed, types.UpdatesTooLong):
         return [UpdateHint(None)]
-    updates = [pushed.update] if isinstance(pushed, types.UpdateShort) else getattr(pushed, "updates", ())
     people = people_in(pushed)
-    return [hint for one in updates if (hint := _hint(one, people)) is not None]
+    return [hint for one in updates_in(pushed) if (hint := _hint(one, people, number_of)) is not None]
 
 
-def _hint(update: Any, people: People) -> UpdateHint | None:
+def updates_in(pushed: Any) -> Sequence[Any]:
+    """The single updates of what was pushed."""
+    return [pushed.update] if isinstance(pushed, types.UpdateShort) else getattr(pushed, "updates", ())
+
+
+def _hint(update: Any, people: People, number_of: NumberOf) -> UpdateHint | None:
     if isinstance(update, types.UpdateNewChannelMessage | types.UpdateEditChannelMessage):
         return _message_hint(update, people)
     if isinstance(update, _COUNTED):
@@ -298,7 +311,7 @@ def _hint(update: Any, people: People) -> UpdateHint | None:
         return UpdateHint(ChannelId(update.channel_id), news)
     if isinstance(update, types.UpdateChannelTooLong | types.UpdateChannel):
         return UpdateHint(ChannelId(update.channel_id))
-    where, recounted = _recount(update)
+    where, recounted = _recount(update, number_of)
     if where is None or recounted is None:
         return None
     return UpdateHint(where, ChannelUpdates(None, recounted=[recounted]))
@@ -318,7 +331,7 @@ def _message_hint(update: Any, people: People) -> UpdateHint | None:
     return UpdateHint(where, ChannelUpdates(update.pts, update.pts_count, posted=posted, edited=edited))
 
 
-def _recount(update: Any) -> tuple[ChannelId | None, Recounted | None]:
+def _recount(update: Any, number_of: NumberOf = channel_number) -> tuple[ChannelId | None, Recounted | None]:
     """Numbers of a message that move no counter, and its channel.
 
     Telegram may name a poll without its message; then nobody here knows whose numbers these are.
@@ -331,9 +344,9 @@ def _recount(update: Any) -> tuple[ChannelId | None, Recounted | None]:
         return ChannelId(update.channel_id), recounted
     if isinstance(update, types.UpdateMessageReactions):
         recounted = Recounted(MessageId(update.msg_id), reactions=reactions_of(update.reactions))
-        return channel_number(update.peer), recounted
+        return number_of(update.peer), recounted
     if isinstance(update, types.UpdateMessagePoll) and update.msg_id is not None:
         counts = poll_counts(update.results)
-        where = channel_number(update.peer)
+        where = number_of(update.peer)
         return where, None if counts == NO_COUNTS else Recounted(MessageId(update.msg_id), counts=counts)
     return None, None

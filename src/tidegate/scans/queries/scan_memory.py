@@ -31,7 +31,7 @@ class ScanPlace:
     """A channel (topic 0) or a selected topic of one, and what is remembered of it. *key* is our number of it.
 
     It *lacks_history* when it is mirrored in full and not all of its messages are covered yet. Where it does not
-    *keep_archives*, files are kept with their messages alone.
+    *keep_archives*, files are kept with their messages alone. A *private_chat* is one of the account that reads it.
     """
 
     key: ChannelKey
@@ -45,11 +45,17 @@ class ScanPlace:
     lacks_history: bool
     memory: ScanMemory
     keep_archives: bool = True
+    private_chat: bool = False
 
     @property
     def number(self) -> ChannelId:
         """The platform's number of the channel."""
         return self.channel
+
+    @property
+    def shown_title(self) -> str:
+        """Its title in reports that everybody may read who reads all channels."""
+        return "A private chat" if self.private_chat else self.title
 
     @property
     def is_channel(self) -> bool:
@@ -82,6 +88,7 @@ class AccountMemory:
 _LOAD = f"""
     SELECT c.id AS key, c.number AS channel, c.title, p.topic, c.forum, c.protected, c.by_topic, p.turn_offset,
         {_MEMORY}, c.state <> 'unreadable' AS readable, clock_now() AS now,
+        c.private_to IS NOT NULL AS private_chat, c.private_to IS NULL AS keep_archives,
         c.in_full AND p.topic = 0 AND NOT c.by_topic AND NOT EXISTS (
             SELECT FROM coverage h
             WHERE h.channel = c.id AND h.topic = 0 AND h.kind = 'messages'
@@ -117,6 +124,14 @@ async def load(
     failed = await failures.of_reader(connection, account, only=only)
     found = await connection.fetch(f"{_LOAD} {_IN_ORDER}", account, None if only is None else list(only))
     return AccountMemory(now, cycle, _with_failures(found, failed, policy, now), failed)
+
+
+async def load_private_chats(connection: Connection, account: AccountId) -> list[ScanPlace]:
+    """The private chats of *account* that are mirrored and can be read."""
+    found = await connection.fetch(
+        f"{_LOAD} AND c.private_to = $1 AND c.state <> 'unreadable' {_IN_ORDER}", account, None
+    )
+    return [from_row(ScanPlace, one, memory=memory_of(one)) for one in found]
 
 
 async def load_some(

@@ -81,12 +81,16 @@ class HitOrder(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class SearchRequest:
-    """A search and its bounds. *channels* are our numbers of those to look in; None looks everywhere."""
+    """A search and its bounds. *channels* are our numbers of those to look in; None looks everywhere.
+
+    *hidden* are those that are not looked in.
+    """
 
     query: Query
     channels: Collection[ChannelKey] | None
     order: HitOrder
     most: int
+    hidden: Collection[ChannelKey] = ()
 
     @property
     def depth(self) -> int:
@@ -102,12 +106,15 @@ async def search(
     order: HitOrder = HitOrder.NEWEST,
     most: int,
     skip: int = 0,
+    hidden: Collection[ChannelKey] = (),
 ) -> SearchResults:
     """What the query asks for, by *order*, after the first *skip* results. Deleted messages are not found.
 
+    *channels* are our numbers of those to look in, None for all but those *hidden*.
+
     What an archive held is found although its message is gone, because the archive is kept.
     """
-    asked = SearchRequest(query, channels, order, skip + most)
+    asked = SearchRequest(query, channels, order, skip + most, hidden)
     async with planned_anew(connection):
         messages, weighed = await _messages(connection, asked)
         files = await _files(connection, asked)
@@ -116,10 +123,15 @@ async def search(
 
 
 async def count(
-    connection: Connection, query: Query, *, channels: Collection[ChannelKey] | None = None, most: int = COUNTED
+    connection: Connection,
+    query: Query,
+    *,
+    channels: Collection[ChannelKey] | None = None,
+    most: int = COUNTED,
+    hidden: Collection[ChannelKey] = (),
 ) -> int:
     """How many messages and files the query finds; more than *most* are not counted, and give *most* + 1."""
-    asked = SearchRequest(query, channels, HitOrder.NEWEST, most)
+    asked = SearchRequest(query, channels, HitOrder.NEWEST, most, hidden)
     async with planned_anew(connection):
         where, values = _where(asked, _EVERYTHING, after=1)
         number: int = await connection.fetchval(
@@ -200,6 +212,7 @@ def _where(asked: SearchRequest, window: SearchWindow, *, after: int) -> tuple[s
     given: list[tuple[str, Any]] = [
         (f"(m.words @@ ${{}}::text::tsquery){' IS TRUE' if window.narrow else ''}", query.row_query or None),
         ("m.channel = ANY(${})", None if asked.channels is None else list(asked.channels)),
+        ("m.channel <> ALL(${})", list(asked.hidden) or None),
         ("m.at >= ${}", max((one for one in (window.low, query.after) if one is not None), default=None)),
         ("m.at < ${}", query.before),
         (_IN_TOPIC, None if query.topic is None else folded(query.topic)),

@@ -68,12 +68,15 @@ class FeedQuery(BaseModel):
 
 @operations.get("/feed", response_model=FeedPage, responses=refusals())
 async def happened(database: InDatabase, _: ReaderOfAll, asked: Annotated[FeedQuery, Query()]) -> Response:
-    """What happened after a cursor. An event is visible once every transaction that began before it has ended."""
+    """What happened after a cursor. An event is visible once every transaction that began before it has ended.
+
+    Events about private chats are left out: they are outside all channels.
+    """
     async with database.connection() as connection:
         if asked.after == "now":
             return answer({"events": [], "next": str(await feed.latest(connection))})
         after = feed.START if asked.after is None else feed.FeedCursor.parse(asked.after)
-        events = await feed.read(connection, after, asked.limit)
+        events = await feed.read(connection, after, asked.limit, private=False)
     following = events[-1].cursor if events else after
     return answer({"events": [event.as_json() for event in events], "next": str(following)})
 

@@ -132,7 +132,15 @@ async def listed(
     after = None if asked.cursor is None else ListPosition.parse(asked.cursor)
     async with database.connection() as connection:
         account = None if asked.account is None else await account_for(connection, reader, asked.account)
-        wanted = ChannelFilter(asked.q, account, asked.enabled, reader.channels, asked.sort, asked.descending)
+        wanted = ChannelFilter(
+            asked.q,
+            account,
+            asked.enabled,
+            only=reader.channels,
+            private=reader.channels is not None,
+            sort=asked.sort,
+            descending=asked.descending,
+        )
         page = await channel_list.page(connection, wanted, after=after, most=asked.limit)
         seen = await as_seen_by(connection, reader, [line.kept for line in page.lines])
         lines = [replace(line, kept=kept) for line, kept in zip(page.lines, seen, strict=True)]

@@ -10,21 +10,22 @@ from fastapi import HTTPException, Path, Query
 from fastapi.responses import Response
 from pydantic import BaseModel, Field
 
+from tidegate.access.queries.tokens import Token
 from tidegate.channels.queries.channels import KnownChannel
 from tidegate.core.errors import BadInput
 from tidegate.core.ids import MessageId, UserId
-from tidegate.core.platform import registered_platforms
+from tidegate.core.platform import Platform, registered_platforms
 from tidegate.database.pool import Connection
 from tidegate.history.message_documents import MessageShown, MessagesPage, message_shown, messages_page
 from tidegate.history.queries import timeline
 from tidegate.history.queries.timeline import Timeline, TimelineBounds
-from tidegate.history.queries.written_by import wrote_in
+from tidegate.history.queries.written_by import wrote_in, wrote_outside
 from tidegate.people.documents import PersonDocument, person_document
 from tidegate.people.queries import people
 from tidegate.search.rules.query_language import read_instant
 from tidegate.web.api.parameters import BIGGEST, ChannelNamed, Limit, Number, Text, days_of
 from tidegate.web.api.responses import answer, refusals
-from tidegate.web.auth.token_check import InDatabase, Reader, channel_for
+from tidegate.web.auth.token_check import InDatabase, Reader, channel_for, hidden_from
 from tidegate.web.server.request_bodies import Router
 
 messages = Router(prefix="/channels/{channel}/messages", tags=["messages"])
@@ -102,14 +103,20 @@ PersonNumber = Annotated[UserId, Path(ge=-BIGGEST, le=BIGGEST, description="The 
 PlatformName = Annotated[Text, Path(description="The platform, by its name.")]
 
 
+async def _is_visible(connection: Connection, reader: Token, platform: Platform, person: UserId) -> bool:
+    """Whether a token may know of somebody: they wrote in a channel that it reads."""
+    if reader.channels is not None:
+        return await wrote_in(connection, platform, person, reader.channels)
+    hidden = await hidden_from(connection, reader)
+    return not hidden or await wrote_outside(connection, platform, person, hidden)
+
+
 @known_people.get("/{platform}/{person}", response_model=PersonDocument, responses=refusals(HTTPStatus.NOT_FOUND))
 async def show_person(database: InDatabase, reader: Reader, platform: PlatformName, person: PersonNumber) -> Response:
     """An author: who they are now, and the names and usernames they had."""
     on = next((one for one in registered_platforms() if one.name == platform), None)
     async with database.connection() as connection:
-        visible = on is not None and (
-            reader.channels is None or await wrote_in(connection, on, person, reader.channels)
-        )
+        visible = on is not None and await _is_visible(connection, reader, on, person)
         known = await people.find(connection, on, person) if on is not None and visible else None
     if on is None or known is None:
         raise HTTPException(HTTPStatus.NOT_FOUND, f"Nobody with the number {person} is known on {platform}.")

@@ -18,7 +18,7 @@ from tidegate.search.queries.search import HitOrder, count, search
 from tidegate.search.rules.query_language import read_query
 from tidegate.web.api.parameters import Text, days_of
 from tidegate.web.api.responses import answer, refusals
-from tidegate.web.auth.token_check import InDatabase, Reader, channel_for, holder
+from tidegate.web.auth.token_check import InDatabase, Reader, channel_for, hidden_from, holder
 from tidegate.web.server.heavy_request_limit import Heavy
 from tidegate.web.server.request_bodies import Router
 
@@ -55,7 +55,10 @@ async def find(database: InDatabase, reader: Reader, heavy: Heavy, asked: Annota
         heavy.begin(holder(reader))
     async with database.connection() as connection:
         keys = await _channels(connection, reader, query.channel)
-        results = await search(connection, query, channels=keys, order=asked.by, most=asked.limit, skip=asked.offset)
+        hidden = await hidden_from(connection, reader)
+        results = await search(
+            connection, query, channels=keys, order=asked.by, most=asked.limit, skip=asked.offset, hidden=hidden
+        )
     return answer(search_document(asked.q, results))
 
 
@@ -67,7 +70,7 @@ async def how_many(database: InDatabase, reader: Reader, asked: Annotated[CountQ
     query = read_query(asked.q, days_of(asked.zone))
     async with database.connection() as connection:
         keys = await _channels(connection, reader, query.channel)
-        counted = await count(connection, query, channels=keys)
+        counted = await count(connection, query, channels=keys, hidden=await hidden_from(connection, reader))
     return answer(search_count(asked.q, counted))
 
 

@@ -37,7 +37,7 @@ class TokenWanted(BaseModel):
 async def listed(database: InDatabase, _: Admin) -> Response:
     """Every token: its scopes, and when it was last used."""
     async with database.connection() as connection:
-        return answer_all([token_row(one) for one in await tokens.listing(connection)])
+        return answer_all([token_row(one) for one in await tokens.listing(connection, private=False)])
 
 
 @own_tokens.post("", response_model=NewToken, status_code=HTTPStatus.CREATED, responses=refusals(HTTPStatus.NOT_FOUND))

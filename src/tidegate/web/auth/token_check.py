@@ -18,7 +18,7 @@ from tidegate.app.setting_sources import LoadedSettings
 from tidegate.channels.queries import channels
 from tidegate.channels.queries.channels import KnownChannel, SeveralChannels
 from tidegate.core.errors import BadInput
-from tidegate.core.ids import AccountId
+from tidegate.core.ids import AccountId, ChannelKey
 from tidegate.database.pool import Connection, Database
 
 _SHOW_ONE = "Show a token as: Authorization: Bearer TOKEN. Make one with: tidegate token add NAME"
@@ -99,13 +99,21 @@ def holder(token: Token) -> str:
 async def channel_for(connection: Connection, token: Token, named: str) -> KnownChannel:
     """The channel of that name; to a token that may not read it, it does not exist."""
     try:
-        kept = await channels.find(connection, named, among=token.channels)
+        kept = await channels.find(connection, named, among=token.channels, private=token.channels is not None)
     except BadInput as problem:
         hidden = token.channels is not None and not isinstance(problem, SeveralChannels)
         sentence = f'Token "{token.name}" reads no channel "{named}".' if hidden else str(problem)
         raise HTTPException(HTTPStatus.NOT_FOUND, sentence) from None
     [seen] = await as_seen_by(connection, token, [kept])
     return seen
+
+
+async def hidden_from(connection: Connection, token: Token) -> list[ChannelKey]:
+    """The mirrored channels that a token does not see although it is for all of them: private chats have to be named.
+
+    A token for some channels sees those and no others, so nothing has to be hidden from it.
+    """
+    return await channels.private_mirrored(connection) if token.channels is None else []
 
 
 async def account_for(connection: Connection, token: Token, named: str) -> AccountId:

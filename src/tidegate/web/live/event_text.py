@@ -21,7 +21,14 @@ from tidegate.events.kinds.archives import (
     FilingPaused,
     ReadingPaused,
 )
-from tidegate.events.kinds.channels import ChannelCountDiffers, ChannelEnabled, ChannelLost, ChannelParked, ChannelRead
+from tidegate.events.kinds.channels import (
+    ChannelCountDiffers,
+    ChannelEnabled,
+    ChannelLost,
+    ChannelMoved,
+    ChannelParked,
+    ChannelRead,
+)
 from tidegate.events.kinds.cycles import CycleEnded
 from tidegate.events.kinds.history import BackfillEnded, BackfillProgressed, ReconcileEnded
 from tidegate.events.kinds.lanes import LanePaused
@@ -160,6 +167,11 @@ def _(event: ChannelCountDiffers) -> str:
 @event_words.register
 def _(event: ChannelParked) -> str:
     return _until(event.until)
+
+
+@event_words.register
+def _(event: ChannelMoved) -> str:
+    return f"to channel {event.moved_to}"
 
 
 @event_words.register

@@ -123,11 +123,16 @@ async def answer_of(connection: Connection, command: CommandId) -> CommandAnswer
 
 
 async def tell(connection: Connection, command: CommandId) -> CommandStatus | None:
-    """A command, answered or not; None when there is none of that number, or no longer."""
+    """A command, answered or not; None when there is none of that number, or no longer, or it names a private chat."""
     row = await connection.fetchrow(
         """
         SELECT c.id, a.name AS account, c.kind, c.state, c.result, c.error, c.asked_at, c.ended_at
-        FROM commands c JOIN accounts a ON a.id = c.account WHERE c.id = $1
+        FROM commands c JOIN accounts a ON a.id = c.account
+        WHERE c.id = $1 AND NOT EXISTS (
+            SELECT FROM channels p
+            WHERE p.private_to IS NOT NULL
+              AND (p.number::text = c.args ->> 'channel' OR c.args -> 'channels' @> to_jsonb(p.id))
+        )
         """,
         command,
     )

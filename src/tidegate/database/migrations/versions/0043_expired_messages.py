@@ -3,7 +3,7 @@
 from tidegate.database.migrations.steps import run
 
 revision = "0043"
-down_revision = "0041"
+down_revision = "0042"
 
 
 def upgrade() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from telethon import utils
 from telethon.tl import types
 
 from tidegate.loopback.faults import FaultKind
@@ -13,6 +14,7 @@ from tidegate.loopback.telegram.method_context import Answer, Method, Refusal, R
 from tidegate.loopback.telegram.methods.messages import page_size
 from tidegate.loopback.telegram.methods.sign_in import state
 from tidegate.loopback.telegram.world.channels import Channel
+from tidegate.loopback.telegram.world.private_chats import peer_of
 
 
 def get_dialogs(request: Request) -> Answer:
@@ -70,6 +72,7 @@ def get_full_channel(request: Request) -> Answer:
 def _readable(request: Request) -> list[Channel]:
     """Newest first, as clients show them."""
     channels = [channel for channel in request.world.channels.values() if request.account.id in channel.members]
+    channels += request.world.chats.of(request.account.id)
     return sorted(channels, key=_order, reverse=True)
 
 
@@ -84,7 +87,8 @@ def _after(channels: Sequence[Channel], query: Any) -> list[Channel]:
     offset = query.offset_date.timestamp() if query.offset_date else 0.0
     if not offset and not query.offset_id:
         return list(channels)
-    peer = getattr(query.offset_peer, "channel_id", 0)
+    held = utils.get_peer_id(query.offset_peer)
+    peer = next((one.id for one in channels if utils.get_peer_id(peer_of(one)) == held), 0)
     return [channel for channel in channels if _order(channel) < (offset, peer)]
 
 
@@ -101,7 +105,7 @@ def _parts(request: Request, channels: Sequence[Channel]) -> dict[str, list[obje
     return {
         "dialogs": dialogs,
         "messages": messages,
-        "chats": [tl_shapes.chat(world, channel, viewer) for channel in channels],
+        "chats": [one for channel in channels for one in tl_shapes.chats(world, channel, viewer)],
         "users": tl_shapes.users(world, viewer),
     }
 

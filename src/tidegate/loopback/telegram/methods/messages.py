@@ -67,6 +67,49 @@ def get_messages(request: Request) -> Answer:
     return _channel_messages(request, channel, numbers, count=len(numbers))
 
 
+def get_own_messages(request: Request) -> Answer:
+    """Messages of private chats and small groups by their numbers, which are the account's own."""
+    world, viewer = request.world, request.account
+    if len(request.query.id) > world.limits.page:
+        raise Refusal(400, "LIMIT_INVALID")
+    views = world.chats.of(viewer.id)
+    shown: list[TLObject] = []
+    for number in (int(getattr(asked, "id", 0)) for asked in request.query.id):
+        holder = next((view for view in views if number in view.messages), None)
+        shown += tl_shapes.messages(world, holder, [number], viewer) if holder else [types.MessageEmpty(number, None)]
+    chats = [one for view in views if view.basic for one in tl_shapes.chats(world, view, viewer)]
+    return types.messages.Messages(shown, [], chats, tl_shapes.users(world, viewer))
+
+
+def get_difference(request: Request) -> Answer:
+    """The changes of the account's box since the client's pts, at most a page."""
+    world, viewer, query = request.world, request.account, request.query
+    box = world.chats.box(viewer.id)
+    if query.pts <= 0:
+        raise Refusal(400, "PERSISTENT_TIMESTAMP_EMPTY")
+    if request.struck(FaultKind.TOO_LONG) or query.pts < box.oldest_pts:
+        return types.updates.DifferenceTooLong(box.pts)
+    log = box.log[bisect.bisect_right(box.log, query.pts, key=lambda one: one.event.pts) :]
+    if not log:
+        return types.updates.DifferenceEmpty(world.clock.now(), seq=1)
+    page = log[: page_size(request, query.pts_limit or world.limits.page)]
+    unheard = {number for one in log if one.event.kind is EventKind.NEW for number in one.event.messages}
+    new: list[TLObject] = []
+    other: list[TLObject] = []
+    for one in page:
+        if one.event.kind is EventKind.DELETED and unheard.issuperset(one.event.messages):
+            continue  # posted and deleted since the client's pts: the answer has neither
+        update = tl_shapes.update(world, world.chats.views[one.chat], one.event, viewer)
+        if update is not None and one.event.kind is EventKind.NEW:
+            new.append(update.message)
+        elif update is not None:
+            other.append(update)
+    chats = [one for view in world.chats.of(viewer.id) if view.basic for one in tl_shapes.chats(world, view, viewer)]
+    at = types.updates.State(page[-1].event.pts, qts=1, date=world.clock.now(), seq=1, unread_count=0)
+    kind = types.updates.Difference if len(page) == len(log) else types.updates.DifferenceSlice
+    return kind(_struck_out(request, new), [], other, chats, tl_shapes.users(world, viewer), at)
+
+
 def get_channel_difference(request: Request) -> Answer:
     """The changes since the client's pts, at most a page; "too long" when the log does not reach back that far."""
     channel, pts = request.channel(request.query.channel), request.query.pts
@@ -169,6 +212,11 @@ def _offset(fitting: Sequence[int], channel: Channel, query: Any) -> int:
 def _channel_messages(request: Request, channel: Channel, numbers: Sequence[int], *, count: int) -> Answer:
     world, viewer = request.world, request.account
     shown = tl_shapes.messages(world, channel, numbers, viewer)
+    if channel.owner:
+        others = (tl_shapes.chats(world, channel, viewer, shown), tl_shapes.users(world, viewer))
+        if len(numbers) == count:
+            return types.messages.Messages(shown, [], *others)
+        return types.messages.MessagesSlice(count, shown, [], *others)
     return types.messages.ChannelMessages(
         channel.pts,
         count,
@@ -207,5 +255,7 @@ METHODS: dict[str, Method] = {
     "messages.getHistory": get_history,
     "messages.getReplies": get_replies,
     "channels.getMessages": get_messages,
+    "messages.getMessages": get_own_messages,
+    "updates.getDifference": get_difference,
     "updates.getChannelDifference": get_channel_difference,
 }

@@ -111,7 +111,7 @@ def _file(request: Request, media: Any) -> File:
     if not isinstance(media, types.InputMediaDocument | types.InputMediaPhoto):
         raise Refusal(400, "MEDIA_INVALID")
     file = known_file(request, media.id)
-    home = request.world.channels.get(file.home)
+    home = request.world.channels.get(file.home) or request.world.chats.views.get(file.home)
     if home and home.protected and not file.registered:
         raise Refusal(400, "CHAT_FORWARDS_RESTRICTED")
     return file
@@ -149,6 +149,8 @@ def _saved(request: Request, file: File | None) -> Answer:
     """A message of the account to itself, on record under its own number."""
     world, viewer, random_id = request.world, request.account, request.query.random_id
     _once(request, random_id)
+    if (view := world.chats.view(viewer.id, viewer.id, basic=False)) is not None:
+        return _sent(request, view, [(random_id, _post(request, view, 0, request.query.message, file, fields={}))])
     number = 1 + len(world.sent)
     world.sent[viewer.id, random_id] = number
     part = file.name if file else ""
@@ -168,8 +170,9 @@ def _sent(request: Request, channel: Channel, sent: list[tuple[int, Message]]) -
             Sent(world.clock.now(), viewer.phone, channel.id, random_id, message.id, part, message.topic)
         )
         updates.append(types.UpdateMessageID(message.id, random_id))
-    updates += [tl_shapes.update(world, channel, event, viewer) for event in channel.events[-len(sent) :]]
-    chats = [tl_shapes.chat(world, channel, viewer)]
+    log = [one.event for one in world.chats.box(viewer.id).log] if channel.owner else channel.events
+    updates += [tl_shapes.update(world, channel, event, viewer) for event in log[-len(sent) :]]
+    chats = tl_shapes.chats(world, channel, viewer)
     return types.Updates(updates, tl_shapes.users(world, viewer), chats, world.clock.now(), seq=0)
 
 

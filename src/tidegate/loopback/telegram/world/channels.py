@@ -50,6 +50,7 @@ class Message:
     edited_at: datetime | None = None
     album: int = 0
     fields: dict[str, Any] = field(default_factory=dict)
+    copies: dict[int, int] = field(default_factory=dict)  # its number in each view of a private chat
 
     @property
     def is_service(self) -> bool:
@@ -109,7 +110,10 @@ class Event:
 
 @dataclass(slots=True)
 class Channel:
-    """A channel, group or forum with all its data. *writers* empty means every member may write."""
+    """A channel, group or forum with all its data. *writers* empty means every member may write.
+
+    With an *owner* it is that account's view of a private chat or, where *basic*, of a small group; see private_chats.
+    """
 
     id: int
     title: str
@@ -130,6 +134,11 @@ class Channel:
     pts: int = 1
     oldest_pts: int = 1
     newest_id: int = 0  # ids are never given twice, so this does not go down
+    owner: int = 0
+    peer_id: int = 0
+    basic: bool = False
+    talk: int = 0
+    moved_to: int = 0
 
     @property
     def top(self) -> int:

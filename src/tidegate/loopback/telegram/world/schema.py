@@ -93,6 +93,22 @@ class ChannelSpec(Strict):
     writers: list[str] = []
 
 
+class PrivateChatSpec(Strict):
+    """A private chat of an account, by its phone number, with a person, another account, or itself (the default)."""
+
+    account: str
+    other: Name | None = None
+    messages: Count = 0
+
+
+class GroupSpec(Strict):
+    """A small group of accounts, by their phone numbers. Each has its own view and numbers of it."""
+
+    title: str
+    accounts: Annotated[list[str], Field(min_length=1)]
+    messages: Count = 0
+
+
 class LimitsSpec(PlatformLimits):
     parts: int | None = None
     parts_premium: int | None = None
@@ -105,6 +121,8 @@ class TelegramSpec(Strict):
     accounts: list[AccountSpec] = [AccountSpec(phone="+10000000001", name="Ada")]
     people: list[PersonSpec] = []
     channels: list[ChannelSpec] = []
+    private_chats: list[PrivateChatSpec] = []
+    groups: list[GroupSpec] = []
     limits: LimitsSpec = LimitsSpec()
 
 
@@ -220,6 +238,7 @@ class ChangeSpec(Strict):
     archived: bool | None = None
     by_create_date: bool | None = None
     oldest_pts: int | Literal["now"] | None = None
+    migrated: Literal[True] | None = None
     joined: str | None = None
     left: str | None = None
     writers: list[str] | None = None
@@ -231,6 +250,8 @@ class ChangeSpec(Strict):
     topic_deleted: Literal[True] | None = None
     account: str | None = None
     premium: bool | None = None
+    box_oldest_pts: int | Literal["now"] | None = None
+    new_private_chat: Name | None = None
     password: str | None = None
     signed_out: Literal[True] | None = None
     person: Name | None = None

@@ -6,7 +6,7 @@ Listeners get every change, to pass it on to connected clients.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from hashlib import sha256
@@ -31,6 +31,7 @@ from tidegate.loopback.telegram.world.channels import (
 from tidegate.loopback.telegram.world.file_content import HOME, File, FileKind
 from tidegate.loopback.telegram.world.people import SOMEBODY, OutsideChannel, Person
 from tidegate.loopback.telegram.world.pictures import photo_sizes
+from tidegate.loopback.telegram.world.private_chats import SAVED, PrivateChats
 from tidegate.loopback.telegram.world.record import Record
 
 
@@ -79,6 +80,7 @@ class World:
         self.people: dict[int, Person] = {SOMEBODY: Person(SOMEBODY, "Somebody")}
         self.outside: dict[int, OutsideChannel] = {}
         self.channels: dict[int, Channel] = {}
+        self.chats = PrivateChats()
         self.files: dict[int, File] = {}
         self.sign_ins: dict[int, SignIn] = {}
         self.sent: dict[tuple[int, int], int] = {}  # (account, random id): the message it became
@@ -138,9 +140,46 @@ class World:
         self._append(channel, Message(1, channel.date, action=Action(ActionKind.CHANNEL_CREATED, title)))
         return channel
 
+    # Private chats and small groups
+
+    def add_private_chat(self, account: Account, other: Account | Person, *, date: datetime | None = None) -> Channel:
+        """A chat of two; where the other has an account here too, it has a view of its own. Returns the first's."""
+        talk, now = self.chats.new_talk(), date or self.clock.now()
+        if other is account:
+            return self.chats.open(account.id, account.id, SAVED, now, talk=talk)
+        view = self.chats.open(account.id, other.id, other.name, now, talk=talk)
+        if isinstance(other, Account):
+            self.chats.open(other.id, account.id, account.name, now, talk=talk)
+        return view
+
+    def add_group(self, title: str, accounts: Sequence[Account], *, date: datetime | None = None) -> list[Channel]:
+        """A small group; the view of each account."""
+        talk, number, now = self.chats.new_talk(), self.chats.new_group(), date or self.clock.now()
+        views = [self.chats.open(one.id, number, title, now, talk=talk, basic=True) for one in accounts]
+        made = types.MessageActionChatCreate(title, [one.id for one in accounts])
+        self.post(views[0], date=now, fields={"action": made})
+        return views
+
+    def migrate(self, view: Channel) -> Channel:
+        """A small group becomes a large one, which is a new channel; the old messages stay where they are."""
+        views = [view, *self.chats.twins(view)]
+        made = self.add_channel(view.title)
+        made.members = {one.owner for one in views}
+        self.post(made, fields={"action": types.MessageActionChannelMigrateFrom(view.title, view.peer_id)})
+        self.post(view, fields={"action": types.MessageActionChatMigrateTo(made.id)})
+        for one in views:
+            one.moved_to = made.id
+        return made
+
     def channel(self, named: int | str) -> Channel:
-        """A channel by its id, in any of the usual forms, or by its title; BadInput when there is none."""
+        """A channel by its id, in any of the usual forms, or by its title; BadInput when there is none.
+
+        An account's view of a private chat or small group is PHONE/TITLE.
+        """
         text = str(named)
+        for view in self.chats.views.values():
+            if text.removeprefix("+") == f"{self.accounts[view.owner].phone}/{view.title}":
+                return view
         for channel in self.channels.values():
             if text in (channel.title, str(channel.id), f"-100{channel.id}"):
                 return channel
@@ -198,11 +237,17 @@ class World:
         """
         if topic and (topic not in channel.topics or channel.topics[topic].deleted):
             raise BadInput(f"{channel.title} has no topic {topic}.")
-        if number and number <= channel.newest_id:
-            raise BadInput(f"{channel.title} gave the id {number} already; the next is {channel.newest_id + 1}.")
+        newest = self.chats.box(channel.owner).newest_id if channel.owner else channel.newest_id
+        if number and number <= newest:
+            raise BadInput(f"{channel.title} gave the id {number} already; the next is {newest + 1}.")
         message = Message(number, date or self.clock.now(), text, topic, reply_to, sender, file, album=album)
         message.fields, message.edited_at = dict(fields or {}), edited_at
+        if channel.owner and isinstance(author := message.fields.pop("from_id", None), types.PeerUser):
+            message.sender = author.user_id
         self._append(channel, message)
+        if channel.owner:
+            for twin in self.chats.twins(channel):
+                self._append(twin, self.chats.copy_for(twin, channel, message))
         if isinstance(action := message.fields.get("action"), types.MessageActionTopicCreate):
             channel.topics[message.id] = Topic(message.id, action.title, message.date)
         return message
@@ -222,6 +267,21 @@ class World:
         *hidden* is what the platform itself does: the message changes, and is not shown as edited.
         """
         message = self.message(channel, number)
+        for twin, copy in self.chats.copies(channel, message)[1:]:
+            self._edit(twin, copy, text=text, file=file, fields=fields, hidden=hidden)
+        return self._edit(channel, number, text=text, file=file, fields=fields, hidden=hidden)
+
+    def _edit(
+        self,
+        channel: Channel,
+        number: int,
+        *,
+        text: str | None,
+        file: File | None,
+        fields: Mapping[str, Any] | None,
+        hidden: bool,
+    ) -> Message:
+        message = self.message(channel, number)
         if text is not None:
             message.text = text
             message.fields.pop("entities", None)
@@ -235,14 +295,15 @@ class World:
         if not message.is_service:  # one of those has no edit date
             message.mark("edit_hide", on=hide)
             message.edited_at = self.clock.now()
-        self.tell(channel, channel.note(EventKind.EDITED, (number,)))
+        self.tell(channel, self.note(channel, EventKind.EDITED, (number,)))
         return message
 
     def pin(self, channel: Channel, number: int, *, pinned: bool = True, silent: bool = False) -> Message | None:
         """Pin a message, which a service message says, or unpin it, which none does; the service message."""
         message = self.message(channel, number)
-        message.mark("pinned", on=pinned)
-        self.tell(channel, channel.note(EventKind.PINNED if pinned else EventKind.UNPINNED, (number,)))
+        for view, copy in self.chats.copies(channel, message) or [(channel, number)]:
+            view.messages[copy].mark("pinned", on=pinned)
+            self.tell(view, self.note(view, EventKind.PINNED if pinned else EventKind.UNPINNED, (copy,)))
         if not pinned:
             return None
         said: dict[str, Any] = {"action": types.MessageActionPinMessage()}
@@ -251,12 +312,17 @@ class World:
         )
 
     def delete(self, channel: Channel, numbers: Iterable[int]) -> None:
-        """Delete messages, all in one event as a client that selects them does."""
-        gone = tuple(self.message(channel, number).id for number in numbers)
-        for number in gone:
+        """Delete messages, all in one event as a client that selects them does; of a private chat for everybody."""
+        found = [self.message(channel, number) for number in numbers]
+        for twin in self.chats.twins(channel) if channel.owner else ():
+            self._delete(twin, [one.copies[twin.id] for one in found if one.copies.get(twin.id) in twin.messages])
+        self._delete(channel, [one.id for one in found])
+
+    def _delete(self, channel: Channel, numbers: Sequence[int]) -> None:
+        for number in numbers:
             del channel.messages[number]
-        if gone:
-            self.tell(channel, channel.note(EventKind.DELETED, gone))
+        if numbers:
+            self.tell(channel, self.note(channel, EventKind.DELETED, tuple(numbers)))
 
     def rename_topic(self, channel: Channel, topic: int, title: str) -> None:
         found = self._topic(channel, topic)
@@ -282,12 +348,22 @@ class World:
         self._append(channel, Message(0, self.clock.now(), topic=topic if topic != GENERAL else 0, action=action))
 
     def _append(self, channel: Channel, message: Message) -> Message:
+        if channel.owner:
+            box = self.chats.box(channel.owner)
+            box.newest_id = message.id = message.id or box.newest_id + 1
+            message.copies[channel.id] = message.id
         channel.newest_id = message.id = message.id or channel.newest_id + 1
         channel.messages[message.id] = message
         if message.file and not message.file.home:
             message.file.home = channel.id
-        self.tell(channel, channel.note(EventKind.NEW, (message.id,)))
+        self.tell(channel, self.note(channel, EventKind.NEW, (message.id,)))
         return message
+
+    def note(self, channel: Channel, kind: EventKind, messages: tuple[int, ...]) -> Event:
+        """Log an event of a channel; those of a private chat are in the box of its account."""
+        if channel.owner:
+            return self.chats.box(channel.owner).note(channel.id, kind, messages)
+        return channel.note(kind, messages)
 
     def message(self, channel: Channel, number: int) -> Message:
         """A message by its id; BadInput when it is not there."""

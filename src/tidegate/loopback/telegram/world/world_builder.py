@@ -8,6 +8,7 @@ from random import Random
 
 from tidegate.core.clock import Clock
 from tidegate.core.errors import BadInput
+from tidegate.loopback.telegram.world.channels import Channel
 from tidegate.loopback.telegram.world.content.kind_posts import Place, post_kind
 from tidegate.loopback.telegram.world.content.message_kinds import kind_names
 from tidegate.loopback.telegram.world.file_content import File
@@ -20,7 +21,7 @@ from tidegate.loopback.telegram.world.schema import (
     TopicSpec,
     WorldSpec,
 )
-from tidegate.loopback.telegram.world.world import World
+from tidegate.loopback.telegram.world.world import Account, World, digits
 from tidegate.loopback.telegram.world.zips import small_zip, sparse_zip
 
 BEGINS = datetime(2026, 1, 1, tzinfo=UTC)
@@ -54,7 +55,39 @@ def make_world(spec: WorldSpec, clock: Clock) -> World:
     dice = Random(spec.seed)  # noqa: S311 - a world, not a secret
     for channel in spec.telegram.channels:
         _make_channel(world, channel, dice)
+    for chat in spec.telegram.private_chats:
+        begun = BEGINS - _MINUTE * (chat.messages + 1)
+        view = add_private_chat(world, account_named(world, chat.account), chat.other, date=begun)
+        _fill(world, view, chat.messages)
+    for group in spec.telegram.groups:
+        taking_part = [account_named(world, one) for one in group.accounts]
+        begun = BEGINS - _MINUTE * (group.messages + 1)
+        _fill(world, world.add_group(group.title, taking_part, date=begun)[0], group.messages)
     return world
+
+
+def account_named(world: World, named: int | str) -> Account:
+    """An account by its phone number or name; BadInput when there is none."""
+    found = world.account_by_phone(str(named)) if digits(str(named)) else None
+    found = found or next((one for one in world.accounts.values() if one.name == str(named)), None)
+    if found is None:
+        raise BadInput(f"The loopback Telegram has no account {named}.")
+    return found
+
+
+def add_private_chat(
+    world: World, account: Account, other: int | str | None, *, date: datetime | None = None
+) -> Channel:
+    """A private chat with a person or an account; without either with oneself."""
+    if other is None:
+        return world.add_private_chat(account, account, date=date)
+    person = next((one for one in world.people.values() if one.is_named(other)), None)
+    return world.add_private_chat(account, person or account_named(world, other), date=date)
+
+
+def _fill(world: World, view: Channel, messages: int) -> None:
+    for number in range(messages):
+        world.post(view, f"Message {number + 1} of {view.title}", date=BEGINS - _MINUTE * (messages - number))
 
 
 def make_file(world: World, spec: FileSpec) -> File:

@@ -26,7 +26,13 @@ from tidegate.loopback.telegram.world.schema import (
     VoteSpec,
 )
 from tidegate.loopback.telegram.world.world import Account, World, digits
-from tidegate.loopback.telegram.world.world_builder import add_person, make_file, members
+from tidegate.loopback.telegram.world.world_builder import (
+    account_named,
+    add_person,
+    add_private_chat,
+    make_file,
+    members,
+)
 
 FAULTS = frozenset(FaultKind) - {
     FaultKind.HTML_429,
@@ -187,7 +193,12 @@ def _author(world: World, channel: Channel, spec: PostSpec) -> dict[str, Any]:
     """The field that names who posts; none where the world decides."""
     if spec.anonymous:
         return {"from_id": types.PeerChannel(channel.id)}
-    return {"from_id": types.PeerUser(world.person(spec.author).id)} if spec.author is not None else {}
+    if spec.author is None:
+        return {}
+    is_person = any(one.is_named(spec.author) for one in world.people.values())
+    if channel.owner and not is_person:  # accounts write in private chats too
+        return {"from_id": types.PeerUser(account_named(world, spec.author).id)}
+    return {"from_id": types.PeerUser(world.person(spec.author).id)}
 
 
 def _change_person(person: Person, spec: ChangeSpec) -> None:
@@ -221,6 +232,8 @@ def _change_channel(world: World, channel: Channel, spec: ChangeSpec) -> dict[st
         channel.topics.setdefault(GENERAL, Topic(GENERAL, "General", channel.date))
     if spec.oldest_pts is not None:
         world.forget_events(channel, None if spec.oldest_pts == "now" else spec.oldest_pts)
+    if spec.migrated:
+        return {"channel": world.migrate(channel).id}
     channel.members |= members(world, [spec.joined] if spec.joined else [])
     channel.members -= members(world, [spec.left] if spec.left else [])
     if spec.writers is not None:
@@ -246,6 +259,11 @@ def _change_account(world: World, account: Account, spec: ChangeSpec) -> None:
         account.premium = spec.premium
     if spec.password is not None:
         account.password = spec.password
+    if spec.box_oldest_pts is not None:
+        box = world.chats.box(account.id)
+        box.oldest_pts = box.pts if spec.box_oldest_pts == "now" else spec.box_oldest_pts
+    if spec.new_private_chat is not None:
+        add_private_chat(world, account, spec.new_private_chat)
     if spec.signed_out:
         for sign_in in world.sign_ins.values():
             if sign_in.account == account.id:

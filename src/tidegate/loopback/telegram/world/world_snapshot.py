@@ -21,6 +21,7 @@ from tidegate.loopback.telegram.tl_objects.tl_schema import arguments
 from tidegate.loopback.telegram.world.channels import Action, ActionKind, Channel, Event, EventKind, Message, Topic
 from tidegate.loopback.telegram.world.file_content import File, FileKind
 from tidegate.loopback.telegram.world.people import OutsideChannel, Person
+from tidegate.loopback.telegram.world.private_chats import Box, BoxEvent
 from tidegate.loopback.telegram.world.record import Call, Record, Sent
 from tidegate.loopback.telegram.world.world import Account, Limits, SignIn, World
 
@@ -56,6 +57,8 @@ def _world_out(world: World) -> dict[str, Any]:
         "outside": [asdict(channel) for channel in world.outside.values()],
         "files": [asdict(file) for file in world.files.values()],
         "channels": [_channel_out(channel) for channel in world.channels.values()],
+        "chats": [_channel_out(view) for view in world.chats.views.values()],
+        "boxes": {str(account): _box_out(box) for account, box in world.chats.boxes.items()},
         "sign_ins": {str(number): asdict(sign_in) for number, sign_in in world.sign_ins.items()},
         "sent": [[*key, message] for key, message in world.sent.items()],
         "record": asdict(replace(world.record, sessions=[])),
@@ -75,6 +78,19 @@ def _channel_out(channel: Channel) -> dict[str, Any]:
         "topics": [asdict(topic) for topic in channel.topics.values()],
         "events": [[event.pts, event.count, event.kind, event.messages] for event in channel.events],
     }
+
+
+def _box_out(box: Box) -> dict[str, Any]:
+    log = [[one.chat, one.event.pts, one.event.count, one.event.kind, one.event.messages] for one in box.log]
+    return {"pts": box.pts, "oldest_pts": box.oldest_pts, "newest_id": box.newest_id, "log": log}
+
+
+def _box_in(held: dict[str, Any]) -> Box:
+    log = [
+        BoxEvent(chat, Event(pts, count, EventKind(kind), tuple(messages)))
+        for chat, pts, count, kind, messages in held["log"]
+    ]
+    return Box(held["pts"], held["oldest_pts"], held["newest_id"], log)
 
 
 def _fields(kept: Channel | Message) -> dict[str, Any]:
@@ -99,6 +115,10 @@ def _world_in(held: dict[str, Any], clock: Clock) -> World:
         world.accounts[account["id"]] = Account(**account | {"gated": gated})
     for channel in held["channels"]:
         world.channels[channel["id"]] = _channel_in(channel, world)
+    for view in held.get("chats", ()):  # a world of an earlier release has none
+        world.chats.views[view["id"]] = _channel_in(view, world)
+    for account, box in held.get("boxes", {}).items():
+        world.chats.boxes[int(account)] = _box_in(box)
     for number, sign_in in held["sign_ins"].items():
         world.sign_ins[int(number)] = SignIn(**sign_in | {"secret": b64decode(sign_in["secret"])})
     world.sent = {(account, random_id): message for account, random_id, message in held["sent"]}
@@ -132,6 +152,7 @@ def _message_in(held: dict[str, Any], world: World) -> Message:
             "action": Action(**action | {"kind": ActionKind(action["kind"])}) if action else None,
             "edited_at": datetime.fromisoformat(edited_at) if edited_at else None,
             "fields": _fields_in(held.get("fields", {})),  # a world of an earlier release has none
+            "copies": {int(view): number for view, number in held.get("copies", {}).items()},
         }
     )
 

@@ -15,6 +15,8 @@ from tidegate.platforms.discord.message_content_intent import is_blank
 from tidegate.platforms.discord.permissions import Json
 from tidegate.platforms.interface import Head, UpdateHint, UpdateStream
 
+_DM = 1
+
 
 class GatewayEvents:
     """Reads one account's gateway events. *awaited* are guilds that the new session announced and has not sent yet."""
@@ -67,14 +69,15 @@ class GatewayEvents:
         return [UpdateHint(channel, updates)]
 
     def _posted(self, channel: ChannelId, data: Json) -> list[UpdateHint]:
-        """A person's first message to the account also adds their chat to the cache."""
+        """A person's first message in a session also adds their chat to the cache; older ones may have been missed."""
         if is_blank(data, self.guilds.me):
             self.guilds.note_posted(channel, MessageId(int(data["id"])))
             return self.begin_anew()
         hints: list[UpdateHint] = []
         guild = data.get("guild_id")
         if not guild and self.guilds.head(channel) is None:
-            hints.append(UpdateHint(channel, heads={channel: self.guilds.take_chat(channel, data["author"])}))
+            head = self.guilds.take_chat(channel, data["author"], int(data["id"]) - 1)
+            hints.append(UpdateHint(channel, heads={channel: head}))
         hints.append(UpdateHint(channel, updates_of("MESSAGE_CREATE", data, self.guilds.names_in(channel, guild))))
         self.guilds.note_posted(channel, MessageId(int(data["id"])))
         return hints
@@ -120,9 +123,16 @@ class GatewayEvents:
 
     def _channel(self, data: Json) -> list[UpdateHint]:
         if not data.get("guild_id"):
-            return []
+            return self._chat(data)
         heads = self.guilds.take_channels(data["guild_id"], [data])
         return [UpdateHint(number, heads={number: head}) for number, head in heads.items()]
+
+    def _chat(self, data: Json) -> list[UpdateHint]:
+        """A chat with one person was opened; groups of people are not for bots."""
+        channel = ChannelId(int(data["id"]))
+        if data.get("type") != _DM or self.guilds.head(channel) is not None:
+            return []
+        return [UpdateHint(channel, heads={channel: self.guilds.take_answer(data)})]
 
     def _thread_made(self, data: Json) -> list[UpdateHint]:
         self.guilds.note_thread(ChannelId(int(data["id"])), data.get("parent_id"))

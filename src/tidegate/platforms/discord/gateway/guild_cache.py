@@ -78,8 +78,9 @@ class GuildCache:
     # Updating the cache
 
     def begin(self, me: str, guilds: Iterable[str]) -> None:
-        """A new session: nothing known about guilds is certain any more."""
+        """A new session: nothing known about guilds is certain any more, and nothing about chats."""
         self.me = me
+        self._heads = {number: head for number, head in self._heads.items() if number in self._places}
         for number in list(self._guilds):
             self.forget_guild(number)
         self._guilds = {number: CachedGuild(number) for number in guilds}
@@ -127,11 +128,21 @@ class GuildCache:
         below = [number for number, raw in known.channels.items() if raw.get("parent_id") in found]
         return {**self._shown_again(known, below), **self._work_out(known, found.values())}
 
-    def take_chat(self, channel: ChannelId, other: Json) -> Head:
-        """A chat with one person: it is known once a message was posted in it."""
+    def take_chat(self, channel: ChannelId, other: Json, newest: int | None = None) -> Head:
+        """A chat with one person: no list has it, so it is known once a message was posted in it, or it was asked for.
+
+        Every message above *newest* will arrive.
+        """
         raw = {"id": str(channel), "type": 1, "recipients": [other] if other.get("id") != self.me else []}
+        raw["last_message_id"] = newest
         self._heads[channel] = head_of(raw, channel_of(raw, EVERYTHING))
         return self._heads[channel]
+
+    def take_answer(self, raw: Json) -> Head:
+        """A chat with one person as Discord itself describes it."""
+        other: Json = next(iter(raw.get("recipients") or ()), {})
+        newest = raw.get("last_message_id")
+        return self.take_chat(ChannelId(int(raw["id"])), other, int(newest) if newest else None)
 
     def hide(self, channel: ChannelId) -> None:
         """Mark a channel as not visible, whatever the roles say; the next change of permissions decides again."""

@@ -114,7 +114,7 @@ def show_preview(world: World, channel: Channel, number: int, page: TLObject) ->
         page.id = held.webpage.id  # clients find the message by the number that it awaits
     message.fields["media"] = held or types.MessageMediaWebPage(page)
     message.fields["media"].webpage = page
-    world.tell(channel, channel.note(EventKind.WEB_PAGE, (number,)))
+    world.tell(channel, world.note(channel, EventKind.WEB_PAGE, (number,)))
     return message
 
 

@@ -1,0 +1,1 @@
+"""Private chats and small groups: their numbers, how they are listed, and the message box that they share."""
