@@ -14,7 +14,7 @@ from tidegate.archives.rules.retry import RetryPolicy
 from tidegate.channels.queries import channels, message_counts
 from tidegate.channels.queries.channel_list import ChannelWithMemory
 from tidegate.channels.queries.channels import KnownChannel
-from tidegate.core.ids import ChannelId, Span, TopicId
+from tidegate.core.ids import ChannelId, GuildId, Span, TopicId
 from tidegate.core.json_fields import Instant, instant
 from tidegate.database.pool import Connection
 from tidegate.history.queries import coverage, messages, partial_messages
@@ -25,7 +25,10 @@ from tidegate.scans.rules.scan_decision import ScanPolicy
 
 @dataclass(frozen=True, kw_only=True)
 class ChannelFields:
-    """A channel: who reads it, whether and how it is mirrored, and its state."""
+    """A channel: who reads it, whether and how it is mirrored, and its state.
+
+    *guild* is the number of the Discord server it is in, *server* the server's name. A thread belongs to *parent*.
+    """
 
     channel: ChannelId
     title: str
@@ -34,7 +37,10 @@ class ChannelFields:
     enabled: bool
     state: str
     kind: str
+    guild: GuildId | None
+    server: str
     parent: ChannelId | None
+    parent_title: str
     remark: str
     parked_until: Instant | None
     forum: bool
@@ -122,7 +128,10 @@ def channel_row(kept: KnownChannel) -> ChannelRow:
         enabled=kept.enabled,
         state="unreadable" if kept.enabled and not kept.seen_by else kept.state,
         kind=kept.kind,
+        guild=kept.guild,
+        server=kept.server,
         parent=kept.parent,
+        parent_title=kept.parent_title,
         remark=kept.remark,
         parked_until=instant(kept.parked_until),
         forum=kept.forum,

@@ -30,8 +30,9 @@ _OFFSETS = 0x7467_6F66  # "tgof": one command at a time gives out offsets
 class KnownChannel:
     """A channel as it is stored. *key* is our number of it, *number* the platform's.
 
-    *parent* is the number of a thread's channel. A *remark* is what the operator should know, such as that private
-    threads may not be listed. Until *parked_until* the platform rate limits it.
+    *parent* is the number of a thread's channel; its key and title are empty where it is not known here. *server* is
+    the name of the guild. A *remark* is what the operator should know, such as that private threads may not be listed.
+    Until *parked_until* the platform rate limits it.
     """
 
     key: ChannelKey
@@ -54,15 +55,23 @@ class KnownChannel:
     parked_until: datetime | None = None
     seen_by: int = 0
     description: str = ""
+    guild: GuildId | None = None
+    server: str = ""
+    parent_key: ChannelKey | None = None
+    parent_title: str = ""
 
 
 _KEPT = """
     SELECT c.id AS key, c.platform, c.number, c.title, c.forum, c.protected, c.reader, c.enabled, c.in_full, c.hashed,
         c.by_topic, c.destination, c.state, c.kind, c.parent, c.remark, c.description,
+        c.guild, coalesce(g.title, '') AS server, p.id AS parent_key, coalesce(p.title, '') AS parent_title,
         a.name AS reader_name,
         CASE WHEN c.parked_until > clock_now() THEN c.parked_until END AS parked_until,
         (SELECT count(*) FROM sights s WHERE s.channel = c.id) AS seen_by
-    FROM channels c LEFT JOIN accounts a ON a.id = c.reader
+    FROM channels c
+    LEFT JOIN accounts a ON a.id = c.reader
+    LEFT JOIN guilds g ON g.platform = c.platform AND g.number = c.guild
+    LEFT JOIN channels p ON p.platform = c.platform AND p.number = c.parent
 """
 
 
@@ -366,9 +375,3 @@ async def disable(connection: Connection, kept: KnownChannel) -> bool:
 
 def _kept(row: asyncpg.Record) -> KnownChannel:
     return from_row(KnownChannel, row, platform=platform_named(row["platform"]))
-
-
-async def guild_of(connection: Connection, key: ChannelKey) -> GuildId | None:
-    """The platform's number of the guild that a channel is in; None when it is in none."""
-    guild: GuildId | None = await connection.fetchval("SELECT guild FROM channels WHERE id = $1", key)
-    return guild
