@@ -15,10 +15,13 @@ import httpx
 from tidegate.access.queries import sign_ins
 from tidegate.access.queries.sign_ins import SessionSpan
 from tidegate.core.clock import SystemClock
+from tidegate.core.ids import ChannelKey, MessageId
 from tidegate.database.pool import Database
 from tidegate.events.kinds.demo import TourNoted
 from tidegate.events.queries import feed
 from tidegate.events.queries.feed import FeedCursor
+from tidegate.history.queries import message_patches
+from tidegate.platforms.interface import Reacted
 from tidegate.web.live.event_stream import STREAMS_A_SESSION
 from tidegate.web.site_address import COOKIE
 
@@ -29,6 +32,11 @@ SECONDS = 15
 DELAY_LIMIT_MS = 500
 LAG_LIMIT_MS = 50
 
+CHANGES_A_SECOND = 20
+CHAT_DELAY_LIMIT_MS = 1_000
+
+_CHANGED = re.compile(rb'^data: {"ids": \[(.*?)\]', re.MULTILINE)
+_NUMBER = re.compile(rb"\d+")
 _PLACE = re.compile(rb"^id: ([\d-]+)$", re.MULTILINE)
 _clock = SystemClock()
 
@@ -39,6 +47,7 @@ class Page(asyncio.Protocol):
     def __init__(self, request: bytes) -> None:
         self.ready = asyncio.get_running_loop().create_future()
         self.heard: list[tuple[FeedCursor, float]] = []
+        self.changed: dict[int, float] = {}
         self._request = request
         self._rest = b""
 
@@ -51,6 +60,9 @@ class Page(asyncio.Protocol):
         if not self.ready.done() and b"retry:" in whole:
             self.ready.set_result(None)
         self.heard += [(FeedCursor.parse(place.decode()), _clock.ticks()) for place in _PLACE.findall(whole)]
+        for ids in _CHANGED.findall(whole):
+            for number in _NUMBER.findall(ids):
+                self.changed.setdefault(int(number), _clock.ticks())
 
     def connection_lost(self, problem: Exception | None) -> None:
         if not self.ready.done():
@@ -81,7 +93,43 @@ async def measure(database: Database, client: httpx.AsyncClient, lags: Path) -> 
     }
 
 
-async def _open(database: Database, client: httpx.AsyncClient) -> tuple[list[Page], list[asyncio.BaseTransport]]:
+async def measure_chats(database: Database, client: httpx.AsyncClient, lags: Path) -> dict[str, Any]:
+    """How late open chats of one channel are told which message changed, and how late the server's loop runs then."""
+    pages, transports = await _open(database, client, "?chat=1")
+    await asyncio.sleep(2)
+    before = len(read_lags(lags))
+    changed = await _change(database)
+    await asyncio.sleep(2)
+    late = read_lags(lags)[before:]
+    for transport in transports:
+        transport.close()
+    delays = [max(0.0, page.changed[number] - at) for page in pages for number, at in changed.items()]
+    return {
+        "chats": len(pages),
+        "chat_changes": len(changed),
+        "chat_delay_p95_ms": percentile(delays, 95),
+        "chat_delay_limit_ms": CHAT_DELAY_LIMIT_MS,
+        "chat_loop_lag_p99_ms": percentile(late, 99),
+    }
+
+
+async def _change(database: Database) -> dict[int, float]:
+    """People react to one message after the other; each with the moment at which its transaction had ended."""
+    rows = await database.pool.fetch(
+        "SELECT id FROM messages WHERE channel = 1 ORDER BY id LIMIT $1", CHANGES_A_SECOND * SECONDS
+    )
+    changed, start = {}, _clock.ticks()
+    for number, row in enumerate(rows):
+        await asyncio.sleep(max(0.0, start + number / CHANGES_A_SECOND - _clock.ticks()))
+        async with database.transaction() as connection:
+            await message_patches.react(connection, ChannelKey(1), [Reacted(MessageId(row["id"]), "+", 1)])
+        changed[row["id"]] = _clock.ticks()
+    return changed
+
+
+async def _open(
+    database: Database, client: httpx.AsyncClient, query: str = ""
+) -> tuple[list[Page], list[asyncio.BaseTransport]]:
     """Pages of several browsers where *client* is one, all of them listening."""
     host, port = client.base_url.host, client.base_url.port
     loop, opened = asyncio.get_running_loop(), []
@@ -89,7 +137,7 @@ async def _open(database: Database, client: httpx.AsyncClient) -> tuple[list[Pag
         if number % STREAMS_A_SESSION == 0:
             async with database.transaction() as connection:
                 secret = await sign_ins.begin_session(connection, host, A_DAY)
-            head = f"GET /events HTTP/1.1\r\nHost: {host}:{port}\r\nCookie: {COOKIE}={secret}\r\n\r\n"
+            head = f"GET /events{query} HTTP/1.1\r\nHost: {host}:{port}\r\nCookie: {COOKIE}={secret}\r\n\r\n"
             request = head.encode()
         opened.append(await loop.create_connection(partial(Page, request), host, port))
     await asyncio.gather(*(page.ready for _, page in opened))

@@ -5,7 +5,8 @@ who is signed in, one after the other, and each time is that of the whole answer
 far in, titles found by one letter, two, a rare, a common and an unknown word, and every order, also with filters that
 nothing fits. The search page: words as ``search`` plants them, words that most messages have, and Chinese. The page of
 archives, a million in a thousand channels: the first, one far in, by state and by channel, by one letter and by more,
-by words of every share in names and in files inside, by Chinese, and by these together. The baseline lists the page of
+by words of every share in names and in files inside, by Chinese, and by these together. The page of a channel's
+messages: the newest, those around one, and what an open chat asks for. The baseline lists the page of
 channels far in as most programs do, by skipping all rows before it.
 
 A context of 50,000 messages over the API, as a document and as lines: how long it takes, and how late the server's loop
@@ -13,7 +14,8 @@ runs meanwhile.
 
 Then 200 streams listen while 100 events a second are recorded, one a transaction. An event's delay is from its commit
 until a stream was told of it or of a later one; the loop's lag is what the server notes over that time, ten
-milliseconds apart.
+milliseconds apart. Last, the same pages show one chat in which a message changes twenty times a second: how late they
+are told of each change.
 """
 
 from __future__ import annotations
@@ -57,15 +59,19 @@ async def run() -> dict[str, Any]:
         await _million_archives.fill(database)
         async with web(database) as (client, lags):
             figures = await channels_page(client) | await search_page(client) | await archives_page(client)
+            figures |= await chat_page(client)
             plain = await _p95(lambda _: _plainly(database))
             figures |= {"far_in_plainly_p95_ms": plain, "ratio": round(plain / figures["channels_far_in_p95_ms"], 1)}
             figures |= {"slowest_page_p95_ms": max(_claimed(figures)), "page_limit_ms": PAGE_LIMIT_MS}
             figures |= await long_contexts(database, client, lags)
-            return figures | await _open_pages.measure(database, client, lags)
+            figures |= await _open_pages.measure(database, client, lags)
+            return figures | await _open_pages.measure_chats(database, client, lags)
 
 
 def _claimed(figures: dict[str, Any]) -> list[float]:
-    return [value for name, value in figures.items() if name.startswith(("channels_", "search_", "archives_"))]
+    return [
+        value for name, value in figures.items() if name.startswith(("channels_", "search_", "archives_", "chat_page_"))
+    ]
 
 
 async def fill_channels(database: Database) -> None:
@@ -196,6 +202,23 @@ async def archives_page(client: httpx.AsyncClient) -> dict[str, Any]:
         f"archives_{kind}_p95_ms": await _p95(_getting(client, [f"/archives?{one}" for one in asked]))
         for kind, asked in _million_archives.asked().items()
     }
+
+
+async def chat_page(client: httpx.AsyncClient) -> dict[str, Any]:
+    """The messages of channels as people and open pages ask for them; their partial fields are counted."""
+    keys = range(1, ASKED + 1)
+    asked = {
+        "newest": [f"/channels/{key}/messages" for key in keys],
+        "around": [f"/channels/{key}/messages?around={_message(key)}" for key in keys],
+        "changed": [f"/channels/{key}/messages/part?ids={_message(key)}" for key in keys],
+        "about": [f"/channels/{key}" for key in keys],
+    }
+    return {f"chat_page_{name}_p95_ms": await _p95(_getting(client, paths)) for name, paths in asked.items()}
+
+
+def _message(key: int) -> int:
+    """A message in the middle of the channel of that key."""
+    return _million_messages.MESSAGES // 2 + key - 1
 
 
 async def long_contexts(database: Database, client: httpx.AsyncClient, lags: Path) -> dict[str, Any]:

@@ -100,7 +100,7 @@ def test_one_module_has_the_types_of_ids() -> None:
 
 MIXED = """
 from tidegate.archives.queries.archive_list import channel_of
-from tidegate.channels.queries.channels import KnownChannel, guild_of
+from tidegate.channels.queries.channels import KnownChannel, earlier_names
 from tidegate.core.ids import ArchiveId, MessageId, ReminderId
 from tidegate.database.pool import Connection
 from tidegate.events.kinds.archives import ArchivePreviewed
@@ -108,11 +108,11 @@ from tidegate.platforms.interface import Topic
 from tidegate.reminders.queries.runs import find
 
 async def right(connection: Connection, kept: KnownChannel, archive: ArchiveId) -> None:
-    await guild_of(connection, kept.key)
+    await earlier_names(connection, kept.key)
     await channel_of(connection, archive)
 
 async def wrong(connection: Connection, kept: KnownChannel, archive: ArchiveId, reminder: ReminderId) -> None:
-    await guild_of(connection, kept.number)  # mixed up
+    await earlier_names(connection, kept.number)  # mixed up
     await channel_of(connection, kept.key)  # mixed up
     await channel_of(connection, 7)  # mixed up
     await find(connection, reminder)  # mixed up

@@ -462,3 +462,14 @@ async def test_what_an_older_tidegate_stored_is_found(bare: Address, monkeypatch
     assert await connection.fetchval("SELECT name FROM attachments") == "Red_Dragon.zip"
     assert await connection.fetchval("SELECT count(*) FROM archive_contents WHERE words @@ $$'東京'$$::tsquery") == 1
     await connection.close()
+
+
+async def test_messages_are_counted_without_the_deleted_ones(database: Database) -> None:
+    """Exactly, or up to a bound beyond which nobody waits for the number."""
+    async with database.transaction() as connection:
+        key = await channel(connection)
+        await messages.store(connection, key, [message(number) for number in range(1, 11)])
+        await messages.bury(connection, key, [MessageId(3), MessageId(4)])
+        assert await messages.count(connection, key) == 8
+        assert await messages.count(connection, key, most=4) == 5
+        assert await messages.count(connection, key, most=1_000) == 8

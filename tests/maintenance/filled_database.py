@@ -31,6 +31,7 @@ UPDATE messages SET kind = 'poll', content = '{"via": "é"}', counts = '{"views"
 INSERT INTO people (platform, id, name, usernames, kind) VALUES ('telegram', 1, 'Ada', '{ada}', 'person');
 INSERT INTO person_names SELECT platform, id, name, usernames, clock_now(), clock_now() FROM people;
 UPDATE channels SET title = 'another title';
+INSERT INTO guilds (platform, number, title) VALUES ('discord', 7, E'a\tserver');
 INSERT INTO tokens (name, hash, scopes, channels) VALUES ('bot', 'h', '{read}', '{1}');
 INSERT INTO passwords (hash) VALUES ('$argon2id$');
 INSERT INTO sign_in_links (hash, until) VALUES ('h', clock_now());

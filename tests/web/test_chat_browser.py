@@ -16,7 +16,7 @@ from tests.web.browsing import Watched, needs_browser
 from tests.web.chat_channel import harbour, store
 from tests.web.hostile_words import HOSTILE
 from tidegate.channels.queries.channels import KnownChannel
-from tidegate.core.ids import MessageId, UserId
+from tidegate.core.ids import AlbumId, MessageId, UserId
 from tidegate.core.message_content import (
     Embed,
     Forward,
@@ -34,8 +34,8 @@ from tidegate.core.message_content import (
 from tidegate.database.pool import Database
 from tidegate.events.kinds.channels import ChannelRead
 from tidegate.events.queries import feed
-from tidegate.history.queries import messages
-from tidegate.platforms.interface import FileForm, Message, Reaction
+from tidegate.history.queries import message_patches, messages
+from tidegate.platforms.interface import FileForm, Message, Reacted, Reaction, Voted
 
 __all__ = ["harbour"]  # a fixture
 
@@ -146,6 +146,50 @@ async def test_new_messages_come_in_at_the_bottom(database: Database, harbour: K
         assert await watched.problems() == []
 
 
+async def test_every_message_that_is_shown_follows_its_changes(database: Database, harbour: KnownChannel) -> None:
+    """Edits, deletions, reactions and votes, far above the newest too, without news in the feed; nothing jumps."""
+    asked = MessageContent(poll=Poll("Lunch?", (PollAnswer("a", "yes"), PollAnswer("b", "no"))))
+    told = [wrote(n, ADA, f"message {n}\n" * (60 if n == 12 else 2)) for n in range(1, 61)]
+    told[13] = replace(told[13], content=asked, kind=MessageKind.POLL)
+    told[19] = replace(told[19], reply_to=MessageId(10))
+    async with database.transaction() as connection:
+        await store(connection, harbour, *told)
+    async with pages(database, **PHONE) as watched:
+        page = watched.page
+        await watched.go(at(harbour))
+        await expect(page.locator("#live.on")).to_be_visible()
+        await page.locator("#m12 summary").click()
+        await page.locator("#m30").evaluate("one => one.scrollIntoView({ block: 'center' })")
+        seen = await top_of(watched, "#m30")
+        async with database.transaction() as connection:
+            later = NOON + timedelta(days=1)
+            await store(connection, harbour, replace(wrote(10, ADA, "changed\n" * 9), edited_at=later))
+            await messages.bury(connection, harbour.key, [MessageId(11)])
+            await message_patches.react(connection, harbour.key, [Reacted(MessageId(12), "👍", 1)])
+            await message_patches.vote(connection, harbour.key, [Voted(MessageId(14), "b", 1)])
+        await expect(page.locator("#m10 .body")).to_contain_text("changed")
+        await expect(page.locator("#m11.gone")).to_have_count(1)
+        await expect(page.locator("#m12 .reactions")).to_contain_text("👍")
+        await expect(page.locator("#m12 details.long[open]")).to_have_count(1)
+        await expect(page.locator("#m14 .poll")).to_contain_text("1 vote")
+        await expect(page.locator("#m20 .reply")).to_contain_text("changed")
+        assert abs(await top_of(watched, "#m30") - seen) < 2
+        assert await watched.problems() == []
+
+
+async def test_a_message_that_was_missing_comes_in_where_it_belongs(database: Database, harbour: KnownChannel) -> None:
+    """A backfill found it between others that are shown; what is older than all of them stays unloaded."""
+    async with database.transaction() as connection:
+        await store(connection, harbour, *(wrote(n, ADA, f"message {n}") for n in range(100, 110) if n != 105))
+    async with pages(database) as watched:
+        await watched.go(at(harbour))
+        await expect(watched.page.locator("#live.on")).to_be_visible()
+        async with database.transaction() as connection:
+            await store(connection, harbour, wrote(105, BOB, "found again"), wrote(50, BOB, "older"))
+        await expect(watched.page.locator("#m104 + #m105 + #m106")).to_be_attached()
+        assert await watched.page.locator("#m50").count() == 0
+
+
 async def test_the_first_message_of_a_channel_comes_in(database: Database, harbour: KnownChannel) -> None:
     """A page that was opened before there was anything shows it."""
     async with pages(database) as watched:
@@ -171,6 +215,20 @@ async def test_a_message_is_shown_in_the_middle_and_one_reads_on(database: Datab
         await watched.page.locator("#end").scroll_into_view_if_needed()
         await expect(watched.page.locator("#m200")).to_be_attached()
         assert await watched.problems() == []
+
+
+async def test_a_part_of_an_album_is_shown_in_the_middle(database: Database, harbour: KnownChannel) -> None:
+    """A link to a picture of an album leads to the album, not below the heading; a photo without a name has none."""
+    told = [wrote(n, ADA if n % 2 else BOB, f"message {n}") for n in range(1, 101)]
+    for n in (50, 51, 52):
+        told[n - 1] = wrote(n, ADA, album=AlbumId(7), files=(file(n, "", FileForm.IMAGE),))
+    async with database.transaction() as connection:
+        await store(connection, harbour, *told)
+    async with pages(database, **PHONE) as watched:
+        await watched.go(at(harbour, "?around=51#m51"))
+        await expect(watched.page.locator("#m50.mark")).to_be_in_viewport()
+        assert 200 < await top_of(watched, "#m50") < 600
+        await expect(watched.page.locator("#m50")).not_to_contain_text("no visible name")
 
 
 async def test_a_spoiler_opens_by_mouse_and_keyboard(database: Database, harbour: KnownChannel) -> None:

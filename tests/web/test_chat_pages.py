@@ -203,13 +203,13 @@ async def test_a_reply_leads_into_another_channel(
 async def test_a_long_message_can_be_read_whole(
     client: httpx.AsyncClient, database: Database, harbour: KnownChannel
 ) -> None:
-    """Forty lines of it at once, the rest unfolds; an extremely long one has a page of its own."""
+    """Twenty-five lines of it at once, the rest unfolds; an extremely long one has a page of its own."""
     lines = "\n".join(f"line {number}." for number in range(1, 61))
     async with database.transaction() as connection:
         await store(connection, harbour, wrote(1, ADA, lines), wrote(2, BOB, "word " * 10_000 + "the end"))
     first, second = rows(await chat(client, harbour))
     shown, _, folded = first.partition("<details")
-    assert ("line 40." in shown, "line 41." in shown, "line 60." in folded) == (True, False, True)
+    assert ("line 25." in shown, "line 26." in shown, "line 60." in folded) == (True, False, True)
     assert ("the end" in second, f"/channels/{harbour.key}/messages/2" in second) == (False, True)
     alone = (await client.get(f"/channels/{harbour.key}/messages/2")).text
     assert ("the end" in alone, "<details" in alone) == (True, False)
@@ -259,6 +259,23 @@ async def test_pages_say_what_is_still_to_be_completed(
         assert "2 of 5 messages are being completed" in (await client.get(path)).text
 
 
+async def test_very_many_messages_are_not_counted_for_a_page(
+    client: httpx.AsyncClient, database: Database, harbour: KnownChannel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody waits for a number: beyond a bound the pages say "more than"."""
+    monkeypatch.setattr("tidegate.history.queries.partial_share.COUNTED", 3)
+    monkeypatch.setattr("tidegate.web.pages.channel._COUNTED", 3)
+    async with database.transaction() as connection:
+        await store(connection, harbour, *(wrote(n, ADA, "x") for n in range(1, 6)))
+    await database.pool.execute("UPDATE messages SET kind = '' WHERE id IN (1, 2)")
+    at = f"/channels/{harbour.key}"
+    assert "2 of more than 3 messages are being completed" in (await client.get(at)).text
+    await database.pool.execute("UPDATE messages SET kind = ''")
+    page = (await client.get(at)).text
+    assert "More than 3 messages are being completed" in page
+    assert "more than 3 messages</a>" in page
+
+
 async def test_a_thread_says_where_it_is(client: httpx.AsyncClient, database: Database, harbour: KnownChannel) -> None:
     """The channel above it is in the heading, and a message leads to its thread."""
     async with database.transaction() as connection:
@@ -300,3 +317,25 @@ async def test_texts_in_markdown_are_shown_as_their_platform_does(
     first, second, third = rows(await chat(client, harbour))
     assert first.count('<b>Meet</b><a class="mention" href="/people/discord/502">@Bob</a> at ') == 2
     assert ("Meet @Bob at #general!" in second, "a <b>copy</b>" in third) == (True, True)
+
+
+async def test_what_an_announcement_is_about_is_linked(
+    client: httpx.AsyncClient, database: Database, harbour: KnownChannel
+) -> None:
+    """A pin leads to the message that was pinned, in its surroundings."""
+    pinned = MessageContent(service="Ada pinned a message")
+    async with database.transaction() as connection:
+        await store(connection, harbour, wrote(1, ADA, "Opening hours <b>"))
+        await store(connection, harbour, wrote(2, ADA, kind=MessageKind.SERVICE, content=pinned, reply_to=MessageId(1)))
+    page = await chat(client, harbour)
+    at = f"/channels/{harbour.key}/messages?around=1#m1"
+    assert f'<a href="{at}"><bdi>Opening hours &lt;b&gt;</bdi></a>' in rows(page)[1]
+
+
+async def test_a_message_without_anything_to_show_says_so(
+    client: httpx.AsyncClient, database: Database, harbour: KnownChannel
+) -> None:
+    """No bubble is empty."""
+    async with database.transaction() as connection:
+        await store(connection, harbour, wrote(1, ADA), wrote(2, ADA, "a text"))
+    assert ["No text" in row for row in rows(await chat(client, harbour))] == [True, False]

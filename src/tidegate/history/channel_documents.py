@@ -14,7 +14,7 @@ from tidegate.archives.rules.retry import RetryPolicy
 from tidegate.channels.queries import channels, message_counts
 from tidegate.channels.queries.channel_list import ChannelWithMemory
 from tidegate.channels.queries.channels import KnownChannel
-from tidegate.core.ids import ChannelId, Span, TopicId
+from tidegate.core.ids import ChannelId, GuildId, Span, TopicId
 from tidegate.core.json_fields import Instant, instant
 from tidegate.database.pool import Connection
 from tidegate.history.queries import coverage, messages, partial_messages
@@ -25,7 +25,10 @@ from tidegate.scans.rules.scan_decision import ScanPolicy
 
 @dataclass(frozen=True, kw_only=True)
 class ChannelFields:
-    """A channel: who reads it, whether and how it is mirrored, and its state."""
+    """A channel: who reads it, whether and how it is mirrored, and its state.
+
+    *guild* is the number of the Discord server it is in, *server* the server's name. A thread belongs to *parent*.
+    """
 
     channel: ChannelId
     title: str
@@ -36,7 +39,10 @@ class ChannelFields:
     kind: str
     private_to: str | None
     moved_to: ChannelId | None
+    guild: GuildId | None
+    server: str
     parent: ChannelId | None
+    parent_title: str
     remark: str
     parked_until: Instant | None
     forum: bool
@@ -126,7 +132,10 @@ def channel_row(kept: KnownChannel) -> ChannelRow:
         kind=kept.kind,
         private_to=kept.private_to_name if kept.is_private_chat else None,
         moved_to=kept.moved_to,
+        guild=kept.guild,
+        server=kept.server,
         parent=kept.parent,
+        parent_title=kept.parent_title,
         remark=kept.remark,
         parked_until=instant(kept.parked_until),
         forum=kept.forum,

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from tidegate.core.ids import ChannelId, MessageId, TopicId, UserId
+from tidegate.channels.queries.channels import KnownChannel
+from tidegate.core.ids import ChannelId, GuildId, MessageId, TopicId, UserId
 from tidegate.core.json_fields import Instant, instant
 from tidegate.history.content_documents import ContentFields, content_fields
 from tidegate.history.queries.timeline import AttachedFile, Timeline, TimelineMessage
@@ -76,21 +77,28 @@ class ContextDocument:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MessagesPage:
-    """Messages, oldest first. *older* and *newer* continue on either side, as *before* and *since*; null at the end."""
+    """Messages, oldest first. *older* and *newer* continue on either side, as *before* and *since*; null at the end.
+
+    *server* is the name of the Discord server that the channel is in, and empty elsewhere.
+    """
 
     channel: ChannelId
     title: str
+    guild: GuildId | None
+    server: str
     messages: list[MessageShown]
     older: int | None
     newer: int | None
 
 
-def messages_page(number: ChannelId, title: str, found: Timeline, *, deleted: bool) -> MessagesPage:
+def messages_page(kept: KnownChannel, found: Timeline, *, deleted: bool) -> MessagesPage:
     """A range of a channel's messages; with the texts of *deleted* messages or without."""
     shown = [message_shown(one, deleted=deleted) for one in found.messages]
     return MessagesPage(
-        channel=number,
-        title=title,
+        channel=kept.number,
+        title=kept.title,
+        guild=kept.guild,
+        server=kept.server,
         messages=shown,
         older=shown[0].id if found.has_older and shown else None,
         newer=shown[-1].id + 1 if found.has_newer and shown else None,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import Any
 
-from tidegate.core.ids import ArchiveId, ChannelId, MessageId, TopicId, UserId
+from tidegate.core.ids import ArchiveId, ChannelId, GuildId, MessageId, TopicId, UserId
 from tidegate.core.json_fields import Instant
 from tidegate.search.queries.search import COUNTED, SearchHit, SearchResults
 
@@ -16,12 +16,16 @@ _OF_ARCHIVES = ("archive", "archive_name", "size")
 class SearchHitRow:
     """A message, or a file inside an archive: then *archive*, *archive_name* and *size* are there too.
 
-    *texts* are the other texts of a message, such as those of its embeds, polls, link previews and forwards.
+    *texts* are the other texts of a message, such as those of its embeds, polls, link previews and forwards. *guild* is
+    the number of the Discord server, *server* its name, *parent_title* the channel that a thread belongs to.
     """
 
     kind: str
     channel: ChannelId
     title: str
+    guild: GuildId | None
+    server: str
+    parent_title: str
     topic: TopicId | None
     id: MessageId
     at: Instant

@@ -26,7 +26,7 @@ from tidegate.web.rules.message_details import DetailLine, detail_lines, service
 TOGETHER = timedelta(minutes=10)
 """Messages of one author within this time are shown as one group."""
 
-LINES = 40
+LINES = 25
 """Lines of a text that are shown at once; the rest of it unfolds."""
 
 WHOLE = 20_000
@@ -87,6 +87,15 @@ class ChatMessage:
     @property
     def content(self) -> MessageContent:
         return self.one.stored.content
+
+    @property
+    def is_blank(self) -> bool:
+        """Whether it has nothing that is shown, such as a control without a label."""
+        content, one = self.content, self.one
+        written = one.text or self.announced or content.texts or content.forward or content.unsupported
+        return not (
+            written or self.files or self.details or one.thread or content.poll or content.embeds or content.preview
+        )
 
     @property
     def author_key(self) -> str:

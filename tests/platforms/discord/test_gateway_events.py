@@ -275,3 +275,12 @@ def test_any_order_of_events_is_heard(events: list[tuple[str, dict[str, Any]]]) 
         elif event == "MESSAGE_CREATE":
             newest = max(newest, int(data["id"]))
         assert head is None or (head.newest or 0) >= newest
+
+
+def test_channels_carry_the_name_of_their_server(events: GatewayEvents) -> None:
+    """GUILD_CREATE and GUILD_UPDATE have it, so it costs no call; a rename is told of every channel and thread."""
+    renamed = {**guild(name="The quay"), "channels": None, "threads": None}
+    (hint,) = events.read("GUILD_UPDATE", renamed)
+    names = {number: head.channel and head.channel.server for number, head in (hint.heads or {}).items()}
+    assert names == {GENERAL: "The quay", THREADED: "The quay"}
+    assert events.read("GUILD_UPDATE", renamed) == []

@@ -30,9 +30,10 @@ _OFFSETS = 0x7467_6F66  # "tgof": one command at a time gives out offsets
 class KnownChannel:
     """A channel as it is stored. *key* is our number of it, *number* the platform's.
 
-    *parent* is the number of a thread's channel. A *remark* is what the operator should know, such as that private
-    threads may not be listed. Until *parked_until* the platform rate limits it. A private chat has an *private_to*, the
-    account that sees it. A small group that became a large one is *moved_to* that.
+    *parent* is the number of a thread's channel; its key and title are empty where it is not known here. *server* is
+    the name of the guild. A *remark* is what the operator should know, such as that private threads may not be listed.
+    Until *parked_until* the platform rate limits it. A private chat is *private_to* the account that sees it. A small
+    group that became a large one is *moved_to* that.
     """
 
     key: ChannelKey
@@ -55,6 +56,10 @@ class KnownChannel:
     parked_until: datetime | None = None
     seen_by: int = 0
     description: str = ""
+    guild: GuildId | None = None
+    server: str = ""
+    parent_key: ChannelKey | None = None
+    parent_title: str = ""
     private_to: AccountId | None = None
     private_to_name: str | None = None
     moved_to: ChannelId | None = None
@@ -68,11 +73,15 @@ class KnownChannel:
 _KEPT = """
     SELECT c.id AS key, c.platform, c.number, c.title, c.forum, c.protected, c.reader, c.enabled, c.in_full, c.hashed,
         c.by_topic, c.destination, c.kind, c.parent, c.remark, c.description, c.private_to, c.moved_to,
+        c.guild, coalesce(g.title, '') AS server, p.id AS parent_key, coalesce(p.title, '') AS parent_title,
         CASE WHEN c.state = 'ok' AND c.moved_to IS NOT NULL THEN 'moved' ELSE c.state END AS state,
         a.name AS reader_name, (SELECT o.name FROM accounts o WHERE o.id = c.private_to) AS private_to_name,
         CASE WHEN c.parked_until > clock_now() THEN c.parked_until END AS parked_until,
         (SELECT count(*) FROM sights s WHERE s.channel = c.id) AS seen_by
-    FROM channels c LEFT JOIN accounts a ON a.id = c.reader
+    FROM channels c
+    LEFT JOIN accounts a ON a.id = c.reader
+    LEFT JOIN guilds g ON g.platform = c.platform AND g.number = c.guild
+    LEFT JOIN channels p ON p.platform = c.platform AND p.number = c.parent
 """
 
 
@@ -412,9 +421,3 @@ async def drop_counter(connection: Connection, keys: Collection[ChannelKey]) -> 
 
 def _kept(row: asyncpg.Record) -> KnownChannel:
     return from_row(KnownChannel, row, platform=platform_named(row["platform"]))
-
-
-async def guild_of(connection: Connection, key: ChannelKey) -> GuildId | None:
-    """The platform's number of the guild that a channel is in; None when it is in none."""
-    guild: GuildId | None = await connection.fetchval("SELECT guild FROM channels WHERE id = $1", key)
-    return guild

@@ -88,8 +88,18 @@ _HEADS = """
 """
 
 
+_SERVERS = """
+    INSERT INTO guilds AS g (platform, number, title)
+    SELECT $1, t.number, t.title FROM unnest($2::bigint[], $3::text[]) AS t (number, title)
+    LEFT JOIN guilds k ON k.platform = $1 AND k.number = t.number
+    WHERE k.title IS DISTINCT FROM t.title
+    ORDER BY t.number
+    ON CONFLICT (platform, number) DO UPDATE SET title = excluded.title
+"""
+
+
 async def see(connection: Connection, platform: Platform, account: AccountId, heads: Mapping[ChannelId, Head]) -> None:
-    """Store the newest messages of channels, and what the account may do there.
+    """Store the newest messages of channels, what the account may do there, and what their guilds are called.
 
     A channel that can be read is mirrored from then on, unless it is a private chat. One that can be read again is
     resumed where its history ends.
@@ -98,6 +108,9 @@ async def see(connection: Connection, platform: Platform, account: AccountId, he
     shown = [(channel, newest) for channel, newest in described if channel.visible]
     numbers = [channel.id for channel, _ in shown]
     closed = [channel.id for channel, _ in shown if not channel.readable]
+    titles = {channel.guild: channel.server for channel, _ in described if channel.guild and channel.server}
+    if titles:
+        await connection.execute(_SERVERS, platform, list(titles), list(titles.values()))
     await _report_closed(connection, platform, closed)
     await connection.execute(
         _SEE, platform, account, numbers,

@@ -67,6 +67,8 @@ async def _list(name: str | None, *, as_json: bool) -> None:
         terminal.print_json(rows)
         return
     columns = ["title", "channel", "enabled", "reader", "state", "forum", "topics", "full"]
+    if any(row["server"] for row in rows):
+        columns.append("server")
     empty = "No channels are known yet; list what an account sees with: tidegate channel sync ACCOUNT"
     terminal.print_rows(columns, rows, empty=empty)
 

@@ -15,6 +15,8 @@ from tidegate.core.errors import BadInput
 if TYPE_CHECKING:
     from tidegate.search.queries.search import SearchResults
 
+_INSIDE = " \u203a "  # between a server, its channel and a thread
+
 
 class SearchOrder(StrEnum):
     """The order of results."""
@@ -72,7 +74,7 @@ def _print(text: str, results: SearchResults, counted: int) -> None:
     rows = [
         (
             f"{one.at.astimezone():%Y-%m-%d %H:%M %Z}",
-            one.title,
+            _INSIDE.join(name for name in (one.server, one.parent_title, one.title) if name),
             one.author,
             " ".join([one.text, *one.files, *one.texts]).strip(),
             one.archive_name or "",

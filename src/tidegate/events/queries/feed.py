@@ -10,8 +10,8 @@ from __future__ import annotations
 import asyncio
 import math
 import re
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
-from contextlib import aclosing, asynccontextmanager
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import aclosing
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -21,6 +21,7 @@ import structlog
 from prometheus_client import Gauge
 
 from tidegate.core.errors import BadInput
+from tidegate.database.listener import listening
 from tidegate.database.notifier import CHANNEL, mark
 from tidegate.database.pool import AWAY, Connection, Database
 from tidegate.database.storable_connection import json_text
@@ -223,9 +224,9 @@ async def follow_pages(
     failures = 0
     while True:
         try:
-            async with _listener(database) as listener:
+            async with listening(database, CHANNEL, "tidegate feed") as listener:
                 while not listener.lost:
-                    listener.notified.clear()
+                    listener.take()
                     events = await _read_in_time(database, after, page)
                     failures = 0
                     after = events[-1].cursor if events else after
@@ -237,33 +238,6 @@ async def follow_pages(
             failures += 1
             _log.warning("feed.database_away", next_try_in=pause, problem=str(problem) or type(problem).__name__)
             await asyncio.sleep(pause)
-
-
-@dataclass(slots=True)
-class _Listener:
-    """Receives the notifications of new events; *lost* when its connection is closed and must be opened again."""
-
-    notified: asyncio.Event
-    lost: bool = False
-
-    def lose(self, _: object) -> None:
-        self.lost = True
-        self.notified.set()
-
-    def notify(self, *_: object) -> None:
-        self.notified.set()
-
-
-@asynccontextmanager
-async def _listener(database: Database) -> AsyncIterator[_Listener]:
-    listener = _Listener(asyncio.Event())
-    connection = await database.direct("tidegate feed")
-    try:
-        connection.add_termination_listener(listener.lose)
-        await connection.add_listener(CHANNEL, listener.notify)
-        yield listener
-    finally:
-        connection.terminate()
 
 
 async def _read_in_time(database: Database, after: FeedCursor, limit: int) -> list[Event]:

@@ -11,6 +11,7 @@ import asyncpg
 from tidegate.core.ids import ChannelKey, FileId, MessageId
 from tidegate.core.message_content import NO_COUNTS, MessageCounts, MessageKind
 from tidegate.core.rules.storable_text import ORIGINALS
+from tidegate.database.notifier import mark_messages
 from tidegate.database.pool import Connection
 from tidegate.database.row_values import from_row, known_or
 from tidegate.database.storable_connection import json_text
@@ -144,26 +145,30 @@ async def recount(connection: Connection, key: ChannelKey, recounted: Sequence[R
 
 
 async def _save_reactions(connection: Connection, key: ChannelKey, counts: Mapping[MessageId, dict[str, int]]) -> None:
-    await connection.execute(
+    rows = await connection.fetch(
         """
         UPDATE messages m SET reactions = t.reactions::jsonb, counted_at = clock_now()
         FROM unnest($2::bigint[], $3::text[]) AS t (id, reactions)
         WHERE m.channel = $1 AND m.id = t.id AND m.reactions <> t.reactions::jsonb AND m.erased_at IS NULL
+        RETURNING m.id
         """,
         key, list(counts), [json_text(one) for one in counts.values()],
     )  # fmt: skip
+    mark_messages(connection, key, (row["id"] for row in rows))
 
 
 async def _save_counts(connection: Connection, key: ChannelKey, counts: Mapping[MessageId, Mapping[str, Any]]) -> None:
-    await connection.execute(
+    rows = await connection.fetch(
         """
         UPDATE messages m SET counts = coalesce(m.counts, '{}') || t.counts::jsonb, counted_at = clock_now()
         FROM unnest($2::bigint[], $3::text[]) AS t (id, counts)
         WHERE m.channel = $1 AND m.id = t.id AND NOT coalesce(m.counts, '{}') @> t.counts::jsonb
           AND m.erased_at IS NULL
+        RETURNING m.id
         """,
         key, list(counts), [json_text(one) for one in counts.values()],
     )  # fmt: skip
+    mark_messages(connection, key, (row["id"] for row in rows))
 
 
 def after_reaction(counts: Mapping[str, int], one: Reacted) -> dict[str, int]:

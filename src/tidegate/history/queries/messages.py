@@ -16,6 +16,7 @@ import asyncpg
 from tidegate.core.ids import ChannelKey, MessageId
 from tidegate.core.message_content import NO_COUNTS, PLAIN, PersonKind
 from tidegate.core.rules.storable_text import ORIGINALS, originals
+from tidegate.database.notifier import mark_messages
 from tidegate.database.pool import Connection, rows_deleted
 from tidegate.database.storable_connection import json_text
 from tidegate.history.content_json import content_json, counts_json, read_mentions
@@ -133,6 +134,7 @@ async def _store(
     hidden = {row.id: row.hidden_edit_at for row in rows if row.hidden_edit_at is not None}
     written = await connection.fetch(_UPSERT, key, *columns, asked_at, list(hidden), list(hidden.values()))
     await _attach(connection, key, {row.id: row for row in rows}, written)
+    mark_messages(connection, key, (row["id"] for row in written))
     added = frozenset(MessageId(row["id"]) for row in written if row["added"] and not row["deleted"])
     return StoredPage(added, frozenset(MessageId(row["id"]) for row in written if not row["added"]))
 
@@ -192,6 +194,7 @@ async def bury(connection: Connection, key: ChannelKey, gone: Collection[Message
         """,
         key, list(gone),
     )  # fmt: skip
+    mark_messages(connection, key, (row["id"] for row in rows))
     if len(rows) < len(gone):
         await connection.execute(
             """
@@ -304,12 +307,21 @@ def _is_by_deleted(message: Message) -> bool:
     return message.person is not None and message.person.kind is PersonKind.DELETED
 
 
-async def count(connection: Connection, key: ChannelKey) -> int:
-    """How many messages of a channel are stored and not deleted."""
-    number: int = await connection.fetchval(
-        "SELECT count(*) FROM messages WHERE channel = $1 AND deleted_at IS NULL", key
+async def count(connection: Connection, key: ChannelKey, *, most: int | None = None) -> int:
+    """How many messages of a channel are stored and not deleted; more than *most* are not counted.
+
+    Two indexes answer this without the messages themselves, which are spread over the whole table.
+    """
+    all_: int = await connection.fetchval(
+        "SELECT count(*) FROM (SELECT FROM messages WHERE channel = $1 LIMIT $2) AS stored",
+        key, None if most is None else most + 1,
+    )  # fmt: skip
+    if most is not None and all_ > most:
+        return all_
+    deleted: int = await connection.fetchval(
+        "SELECT count(*) FROM messages WHERE channel = $1 AND deleted_at IS NOT NULL", key
     )
-    return number
+    return all_ - deleted
 
 
 async def count_with(connection: Connection, key: ChannelKey, shown: Collection[MessageId]) -> int:

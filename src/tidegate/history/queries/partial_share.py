@@ -8,13 +8,16 @@ from dataclasses import dataclass
 from tidegate.core.ids import ChannelKey
 from tidegate.database.pool import Connection
 
-COUNTED = 100_000
+COUNTED = 10_000
 """Up to how many messages are counted for a page; more than that are "more than" so many."""
 
 
 @dataclass(frozen=True, slots=True)
 class PartialShare:
-    """How many messages of a channel still have partial fields, and how many are stored, each up to ``COUNTED``."""
+    """How many messages of a channel still have partial fields, and how many are stored, each up to ``COUNTED``.
+
+    Deleted ones are stored as well, but not read again.
+    """
 
     partial: int
     stored: int
@@ -25,6 +28,8 @@ class PartialShare:
         if not self.partial:
             return ""
         are = "is" if self.partial == 1 else "are"
+        if self.partial > COUNTED:
+            return f"{_counted(self.partial).capitalize()} messages are being completed"
         return f"{_counted(self.partial)} of {_counted(self.stored)} messages {are} being completed"
 
 
@@ -42,7 +47,7 @@ async def share_of(connection: Connection, key: ChannelKey) -> PartialShare:
     if not partial:
         return PartialShare(0, 0)
     stored: int = await connection.fetchval(
-        "SELECT count(*) FROM (SELECT FROM messages WHERE channel = $1 AND deleted_at IS NULL LIMIT $2) AS stored",
+        "SELECT count(*) FROM (SELECT FROM messages WHERE channel = $1 LIMIT $2) AS stored",
         key, COUNTED + 1,
     )  # fmt: skip
     return PartialShare(partial, stored)

@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 import asyncpg
@@ -116,11 +117,12 @@ _MESSAGES = f"""
     FROM messages m
     LEFT JOIN messages a ON a.channel = m.channel AND a.id = m.reply_to
     LEFT JOIN people p ON p.platform = $4 AND p.id = m.author_id
-    WHERE m.channel = $1 AND m.id {{past}} $2 ORDER BY m.id {{way}} LIMIT $3
+    WHERE m.channel = $1 AND m.id {{past}} ORDER BY m.id {{way}} LIMIT $3
 """
-_BEFORE = _MESSAGES.format(past="<", way="DESC")
-_SINCE = _MESSAGES.format(past=">=", way="ASC")
-_ONE = _MESSAGES.format(past="=", way="ASC")
+_BEFORE = _MESSAGES.format(past="< $2", way="DESC")
+_SINCE = _MESSAGES.format(past=">= $2", way="ASC")
+_ONE = _MESSAGES.format(past="= $2", way="ASC")
+_SEVERAL = _MESSAGES.format(past="= ANY($2)", way="ASC")
 
 
 EARLIER_OF_EACH = 10
@@ -184,6 +186,12 @@ async def one(
     return found[0] if found else None
 
 
+async def several(connection: Connection, kept: KnownChannel, numbers: Collection[MessageId]) -> list[TimelineMessage]:
+    """These messages, oldest first; those that are not stored are left out."""
+    rows = await connection.fetch(_SEVERAL, kept.key, list(numbers), len(numbers), kept.platform, False)  # noqa: FBT003
+    return await _written(connection, kept, rows)
+
+
 async def first_at(connection: Connection, key: ChannelKey, at: datetime) -> MessageId:
     """The number from which on messages are as late as *at*: the first of them, or beyond the last.
 
@@ -230,11 +238,8 @@ async def _written(
         await _topic_titles(connection, kept, {row["topic"] for row in rows} - {None}),
         await _linked(connection, kept, _linked_numbers(rows)),
     )
-    guild = await connection.fetchval("SELECT guild FROM channels WHERE id = $1", kept.key)
-    return [
-        _message(row, beside, original_link(kept.platform, kept.number, row["id"], guild=guild, topic=row["topic"]))
-        for row in rows
-    ]
+    link = partial(original_link, kept.platform, kept.number, guild=kept.guild)
+    return [_message(row, beside, link(row["id"], topic=row["topic"])) for row in rows]
 
 
 @dataclass(frozen=True, slots=True)

@@ -110,6 +110,8 @@ class DiscordAccount:
         params = {"limit": _GUILDS, **({"after": after} if after else {})}
         found = await self._rest.ask(Route("GET", "/users/@me/guilds"), params=params)
         names = {GuildId(int(one["id"])): str(one["name"]) for one in found}
+        for guild, title in names.items():
+            self._guilds.take_title(str(guild), title)
         return interface.GuildPage(names, next=interface.Cursor(str(max(names))) if len(found) == _GUILDS else None)
 
     async def guild_channels(self, guild: GuildId) -> Mapping[ChannelId, Head]:

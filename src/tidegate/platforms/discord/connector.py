@@ -17,6 +17,7 @@ from tidegate.platforms.discord.gateway.connection import GatewayConnection
 from tidegate.platforms.discord.gateway.gateway_events import GatewayEvents
 from tidegate.platforms.discord.gateway.guild_cache import GuildCache
 from tidegate.platforms.discord.message_content_intent import reads_content
+from tidegate.platforms.discord.messages.json_values import text_in
 from tidegate.platforms.discord.permissions import Json
 from tidegate.platforms.discord.rest import RestClient
 from tidegate.platforms.discord.translation import me_of
@@ -46,7 +47,10 @@ def discord_opener(clock: Clock, *, live: bool = True, find_loopback: FindLoopba
             if gateway is not None:
                 await gateway.open()
             else:
-                events.guilds.begin(me["id"], await _my_guilds(rest))
+                titles = await _my_guilds(rest)
+                events.guilds.begin(me["id"], titles)
+                for guild, title in titles.items():
+                    events.guilds.take_title(guild, title)
         except BaseException:
             if gateway is not None:
                 await gateway.close()
@@ -77,13 +81,13 @@ async def introduce(rest: RestClient, token: str) -> Json:
     return me
 
 
-async def _my_guilds(rest: RestClient) -> list[str]:
-    """The guilds the bot is in; a gateway sends them without a call."""
-    found: list[str] = []
+async def _my_guilds(rest: RestClient) -> dict[str, str]:
+    """The guilds the bot is in, with their names; a gateway sends them without a call."""
+    found: dict[str, str] = {}
     while True:
-        after = {"after": found[-1]} if found else {}
+        after = {"after": max(found, key=int)} if found else {}
         page = await rest.request(Route("GET", "/users/@me/guilds"), params={"limit": _GUILDS, **after})
-        found += sorted((one["id"] for one in page), key=int)
+        found |= {one["id"]: text_in(one.get("name")) for one in sorted(page, key=lambda one: int(one["id"]))}
         if len(page) < _GUILDS:
             return found
 

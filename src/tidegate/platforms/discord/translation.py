@@ -128,7 +128,12 @@ def holds_messages(found: Json) -> bool:
 
 
 def channel_of(
-    found: Json, rights: ChannelPermissions, *, guild: str | None = None, largest_file: int | None = None
+    found: Json,
+    rights: ChannelPermissions,
+    *,
+    guild: str | None = None,
+    server: str = "",
+    largest_file: int | None = None,
 ) -> Channel:
     kind = int(found["type"])
     place = guild or found.get("guild_id")
@@ -145,6 +150,7 @@ def channel_of(
         private=kind == _PRIVATE_THREAD,
         largest_file=largest_file,
         description=text_in(found.get("topic")),
+        server=server,
     )
 
 

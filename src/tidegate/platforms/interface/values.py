@@ -218,7 +218,8 @@ class Channel:
 
     *visible* is the permission to see it, *readable* the proven permission to read its history. A thread's *parent* is
     the channel it belongs to. An *archived* thread is inactive until a message is posted; a *private* one is visible
-    only to its members. *largest_file* is the maximum size in bytes of a file posted there, where known.
+    only to its members. *largest_file* is the maximum size in bytes of a file posted there, where known. *server* is
+    the name of its guild; empty where it is not known.
     """
 
     id: ChannelId
@@ -235,6 +236,7 @@ class Channel:
     private: bool = False
     largest_file: int | None = None
     description: str = ""  # chosen by its owner, so untrusted
+    server: str = ""  # untrusted as well
     moved_to: ChannelId | None = None  # the large group that a small one became
 
     @property

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Collection
+from collections.abc import AsyncIterator, Collection, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -39,14 +39,18 @@ _EVERYTHING = SearchWindow(None, narrow=False)
 class SearchHit:
     """One result. *id* is the message's; a file inside an archive also has the archive it is in.
 
-    *key* is our number of the channel, *channel* the platform's; *guild* is where the channel is, if anywhere. *texts*
-    are the other texts of a message, such as those of its embeds and polls.
+    *key* is our number of the channel, *channel* the platform's; *guild* and *server* are the number and name of where
+    the channel is, if anywhere; *parent_title* is the channel that a thread belongs to. *texts* are the other texts of
+    a message, such as those of its embeds and polls. *mentions* are the names behind mentions in the text.
     """
 
     kind: str
     key: ChannelKey
     platform: Platform
     guild: GuildId | None
+    server: str
+    parent_key: ChannelKey | None
+    parent_title: str
     channel: ChannelId
     title: str
     topic: TopicId | None
@@ -57,6 +61,7 @@ class SearchHit:
     text: str
     files: tuple[str, ...] = ()
     texts: tuple[str, ...] = ()
+    mentions: Mapping[str, str] | None = None
     archive: ArchiveId | None = None
     archive_name: str | None = None
     size: int | None = None
@@ -169,13 +174,20 @@ async def _messages(connection: Connection, asked: SearchRequest) -> tuple[list[
         where, values = _where(asked, window, after=3)
         # Without OFFSET 0 the planner walks back through time, and for a rare word through every message.
         fence = "OFFSET 0" if asked.query.row_query and not (window.narrow and window.low) else ""
-        text = _MESSAGES.format(rank=_rank(asked, "m.words"), where=where, fence=fence)
+        text = _MESSAGES.format(place=_PLACE, parent=_PARENT, rank=_rank(asked, "m.words"), where=where, fence=fence)
         rows = await connection.fetch(text, asked.depth, asked.most + 1, asked.query.text_query, *values)
         matched = rows[0]["matched"] if rows else 0
         if matched >= asked.depth:
             break
     found = [_found("message", row) for row in rows]
     return found, matched if asked.order is HitOrder.RELEVANCE and matched >= asked.depth else None
+
+
+_PLACE = """
+    c.guild, o.id AS parent_key, coalesce(o.title, '') AS parent_title,
+    coalesce((SELECT g.title FROM guilds g WHERE g.platform = c.platform AND g.number = c.guild), '') AS server
+"""
+_PARENT = "LEFT JOIN channels o ON o.platform = c.platform AND o.number = c.parent"
 
 
 # The newest matches, by the index the planner chooses; limited, and only then read in full. Each is ranked in the inner
@@ -193,12 +205,12 @@ _MESSAGES = """
         ORDER BY rank DESC, n.at DESC, n.id DESC
         LIMIT $2
     )
-    SELECT c.id AS key, c.platform, c.guild, c.number AS channel, c.title, m.topic, m.id, m.at, m.author, m.author_id,
+    SELECT c.id AS key, c.platform, {place}, c.number AS channel, c.title, m.topic, m.id, m.at, m.author, m.author_id,
         m.text, m.content, b.rank, b.matched,
         ARRAY(SELECT name FROM attachments a WHERE a.channel = m.channel AND a.message = m.id ORDER BY number) AS files
     FROM best b
     JOIN messages m ON m.channel = b.channel AND m.id = b.id
-    JOIN channels c ON c.id = b.channel
+    JOIN channels c ON c.id = b.channel {parent}
 """
 
 
@@ -282,7 +294,7 @@ async def _files(connection: Connection, asked: SearchRequest) -> list[SearchHit
     if not query.text_query or query.topic is not None or set(query.has) - {HAS_TAGS["file"]} or query.has_not:
         return []
     rows = await connection.fetch(
-        _INSIDE.format(rank=_rank(asked, "i.words")),
+        _INSIDE.format(place=_PLACE, parent=_PARENT, rank=_rank(asked, "i.words")),
         max(_FILES, asked.most + 1),
         asked.most + 1,
         query.text_query,
@@ -304,12 +316,12 @@ _INSIDE = """
         ORDER BY i.archive DESC, i.number
         LIMIT $1
     )
-    SELECT c.id AS key, c.platform, c.guild, c.number AS channel, c.title, a.topic, p.message AS id, p.at,
+    SELECT c.id AS key, c.platform, {place}, c.number AS channel, c.title, a.topic, p.message AS id, p.at,
         p.sender AS author, NULL::bigint AS author_id, NULL::jsonb AS content,
         l.path AS text, '{{}}'::text[] AS files, a.id AS archive, a.name AS archive_name, l.size, l.rank
     FROM last l
     JOIN archives a ON a.id = l.archive
-    JOIN channels c ON c.id = a.channel
+    JOIN channels c ON c.id = a.channel {parent}
     CROSS JOIN LATERAL (
         SELECT message, at, sender FROM archive_parts WHERE archive = a.id ORDER BY spare, number LIMIT 1
     ) AS p
@@ -323,4 +335,7 @@ _INSIDE = """
 def _found(kind: str, row: asyncpg.Record) -> SearchHit:
     platform = platform_named(row["platform"])
     texts = tuple(content_texts(row["content"]))
-    return from_row(SearchHit, row, kind=kind, platform=platform, files=tuple(row["files"]), texts=texts)
+    names = (row["content"] or {}).get("mentions")
+    return from_row(
+        SearchHit, row, kind=kind, platform=platform, files=tuple(row["files"]), texts=texts, mentions=names
+    )

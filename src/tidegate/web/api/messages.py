@@ -53,7 +53,7 @@ async def listed(database: InDatabase, reader: Reader, channel: ChannelNamed, as
     async with database.connection() as connection:
         kept = await channel_for(connection, reader, channel)
         found = await _stretch(connection, kept, asked)
-    return answer(messages_page(kept.number, kept.title, found, deleted=asked.deleted))
+    return answer(messages_page(kept, found, deleted=asked.deleted))
 
 
 async def _stretch(connection: Connection, kept: KnownChannel, asked: MessagesQuery) -> Timeline:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import replace
 from http import HTTPStatus
 from typing import Annotated
 
@@ -14,7 +15,7 @@ from tidegate.access.queries.tokens import Token
 from tidegate.core.ids import ChannelKey
 from tidegate.database.pool import Connection
 from tidegate.search.documents import SearchCount, SearchDocument, search_count, search_document
-from tidegate.search.queries.search import HitOrder, count, search
+from tidegate.search.queries.search import HitOrder, SearchResults, count, search
 from tidegate.search.rules.query_language import read_query
 from tidegate.web.api.parameters import Text, days_of
 from tidegate.web.api.responses import answer, refusals
@@ -59,7 +60,7 @@ async def find(database: InDatabase, reader: Reader, heavy: Heavy, asked: Annota
         results = await search(
             connection, query, channels=keys, order=asked.by, most=asked.limit, skip=asked.offset, hidden=hidden
         )
-    return answer(search_document(asked.q, results))
+    return answer(search_document(asked.q, _as_seen_by(reader, results)))
 
 
 @found_messages.get(
@@ -72,6 +73,15 @@ async def how_many(database: InDatabase, reader: Reader, asked: Annotated[CountQ
         keys = await _channels(connection, reader, query.channel)
         counted = await count(connection, query, channels=keys, hidden=await hidden_from(connection, reader))
     return answer(search_count(asked.q, counted))
+
+
+def _as_seen_by(reader: Token, results: SearchResults) -> SearchResults:
+    """Results as a token may see them: a narrow one learns nothing of a channel that is not its own."""
+    own = reader.channels
+    if own is None:
+        return results
+    found = [one if one.parent_key in own else replace(one, parent_title="") for one in results.found]
+    return replace(results, found=found)
 
 
 async def _channels(connection: Connection, reader: Token, named: str | None) -> Collection[ChannelKey] | None:

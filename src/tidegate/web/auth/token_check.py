@@ -132,4 +132,9 @@ async def as_seen_by(connection: Connection, token: Token, found: Sequence[Known
     if token.channels is None:
         return list(found)
     own = {(one.platform, one.number) for one in (await channels.of_keys(connection, token.channels)).values()}
-    return [replace(one, parent=one.parent if (one.platform, one.parent) in own else None, remark="") for one in found]
+    return [
+        replace(one, remark="")
+        if (one.platform, one.parent) in own
+        else replace(one, parent=None, parent_key=None, parent_title="", remark="")
+        for one in found
+    ]

@@ -2,7 +2,8 @@
 
 A page learns which families of events happened (``account``, ``cycle``, ``run`` …) and reloads the parts that show
 them. It gets at most four messages a second. The message's id is the position in the feed. A browser that lost its
-connection asks for what came after it, from any process.
+connection asks for what came after it, from any process. A chat also hears which of its messages changed
+(``chat_changes.py``).
 """
 
 from __future__ import annotations
@@ -15,10 +16,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tidegate.access.queries import sign_ins
+from tidegate.core.ids import ChannelKey
 from tidegate.database.pool import AWAY, Database
 from tidegate.events.kinds.reminders import ReminderFired
 from tidegate.events.queries import feed
 from tidegate.events.queries.feed import START, Event, FeedCursor
+from tidegate.web.live.chat_changes import ChatChanges
 
 EVERY = 0.25
 HEARTBEAT = 15.0
@@ -64,9 +67,12 @@ class EventStream:
         self._database = database
         self._pages: dict[asyncio.Queue[bytes | None], str] = {}  # each with the secret of its session
         self._work: asyncio.Task[None] | None = None
+        self._chats = ChatChanges(database, self._put_chat)
 
-    async def stream(self, secret: str, *, after: FeedCursor | None = None) -> AsyncIterator[bytes]:
-        """Messages for one page of a session, from *after* on, or from now.
+    async def stream(
+        self, secret: str, *, after: FeedCursor | None = None, chat: ChannelKey | None = None
+    ) -> AsyncIterator[bytes]:
+        """Messages for one page of a session, from *after* on, or from now; a *chat* also hears what changed in it.
 
         It ends with the session, and regularly, so that the browser reconnects.
         """
@@ -75,6 +81,8 @@ class EventStream:
         try:
             await self._open(queue, secret)
             yield b"retry: 1000\n\n"
+            if chat is not None:
+                self._chats.open(queue, chat)
             if after is not None and (missed := await self._since(after)) is not None:
                 yield missed.message()
             while (message := await queue.get()) is not None:
@@ -82,12 +90,14 @@ class EventStream:
         finally:
             ending.cancel()
             self._pages.pop(queue, None)
+            self._chats.close(queue)
             if not self._pages:
                 self._stop()
 
     def close(self) -> None:
         """End every stream, because the process ends."""
         self._stop()
+        self._chats.stop()
         for queue in self._pages:
             _put(queue, None)
 
@@ -138,6 +148,10 @@ class EventStream:
                 self._pages.pop(queue, None)
             if number % _AT_ONCE == 0:
                 await asyncio.sleep(0)
+
+    def _put_chat(self, queue: asyncio.Queue[bytes | None], message: bytes) -> None:
+        if queue in self._pages and not _put(queue, message):
+            self._pages.pop(queue, None)
 
     async def _look_after(self) -> None:
         """End the streams of ended sessions, also if they were ended by another process."""

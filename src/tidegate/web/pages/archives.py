@@ -91,12 +91,13 @@ async def show_one(
         shown = await archive_shown(connection, archive, most_inside=0)
         kept = (await channels.of_keys(connection, [key]))[key]
         inside = await archive_list.contents(connection, archive, after=after, most=_INSIDE + 1)
-        guild = await channels.guild_of(connection, key)
         preview = preview_text(await previews.of_archive(connection, archive))
-    links = {part.message: original_link(kept.platform, kept.number, part.message, guild=guild) for part in shown.files}
+    links = {
+        part.message: original_link(kept.platform, kept.number, part.message, guild=kept.guild) for part in shown.files
+    }
     return page(
-        request, "archive.html", archive=shown, key=key, links=links, inside=inside[:_INSIDE], preview_words=preview,
-        more_inside=inside[_INSIDE - 1]["number"] if len(inside) > _INSIDE else None,
+        request, "archive.html", archive=shown, kept=kept, key=key, links=links, inside=inside[:_INSIDE],
+        preview_words=preview, more_inside=inside[_INSIDE - 1]["number"] if len(inside) > _INSIDE else None,
     )  # fmt: skip
 
 

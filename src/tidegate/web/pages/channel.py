@@ -31,6 +31,7 @@ from tidegate.web.server.streamed_responses import in_thread
 
 _TOPICS = 100
 _HISTORY = 20
+_COUNTED = 100_000
 
 pages = Router(prefix="/channels/{key}")
 
@@ -67,7 +68,8 @@ async def show(
             picture=None if picture is None else replace(picture, partial=share.partial > 0),
             partial=share.words,
             platform=kept.platform,
-            stored=await messages.count(connection, key),
+            stored=await messages.count(connection, key, most=_COUNTED),
+            counted=_COUNTED,
             archives=await archive_sets.count(connection, key),
             topics=[topic_row(topic) for topic in topics[:_TOPICS]],
             more_topics=topics[_TOPICS - 1]["topic"] if len(topics) > _TOPICS else None,

@@ -23,7 +23,6 @@ from tidegate.web.auth.token_check import InDatabase
 from tidegate.web.chat_view import ChatReader
 from tidegate.web.page_response import page
 from tidegate.web.pages.channel import kept_channel
-from tidegate.web.pages.queries.channel_path import parent_of
 from tidegate.web.server.request_bodies import Router
 from tidegate.web.server.streamed_responses import in_thread
 from tidegate.web.site_address import site_of
@@ -77,7 +76,6 @@ async def read(request: Request, database: InDatabase, key: Key, asked: Annotate
         kept = await kept_channel(connection, key)
         found = await _stretch(connection, kept, asked)
         share = await partial_share.share_of(connection, key)
-        parent = await parent_of(connection, kept)
     at = ChatAddresses(key)
     reader = _reader(request, kept)
     chat = await in_thread(lambda: reader.chat(found.messages))
@@ -85,9 +83,40 @@ async def read(request: Request, database: InDatabase, key: Key, asked: Annotate
     newer = found.messages[-1].id + 1 if found.has_newer and found.messages else None
     return page(
         request, "channel_messages.html", kept=kept, key=key, chat=chat, asked=asked, reader=reader, at=at,
-        partial=share.words, parent=parent,
+        partial=share.words,
         missing=asked.around is not None and all(one.id != asked.around for one in found.messages),
         older=None if older is None else at.page(before=older),
+        newer=None if newer is None else at.page(since=newer),
+    )  # fmt: skip
+
+
+class PartQuery(BaseModel):
+    """Some messages by their numbers, such as 5,7,9, or those from a number on."""
+
+    ids: Annotated[str, Query(max_length=4_000, pattern=r"^(\d{1,19}(,\d{1,19})*)?$")] = ""
+    since: Number | None = None
+
+    @property
+    def numbers(self) -> list[MessageId]:
+        numbers = sorted({int(one) for one in self.ids.split(",") if one})
+        return [MessageId(one) for one in numbers if one <= BIGGEST][: _MESSAGES.most]
+
+
+@pages.get("/part")
+async def read_part(request: Request, database: InDatabase, key: Key, asked: Annotated[PartQuery, Query()]) -> Response:
+    """Messages alone, without the page around them: what an open chat lacks, and what changed in it."""
+    async with database.connection() as connection:
+        kept = await kept_channel(connection, key)
+        if asked.since is not None:
+            found = await timeline.since(connection, kept, asked.since, _MESSAGES)
+        else:
+            found = Timeline(await timeline.several(connection, kept, asked.numbers), has_older=False, has_newer=False)
+    at = ChatAddresses(key)
+    reader = _reader(request, kept)
+    chat = await in_thread(lambda: reader.chat(found.messages))
+    newer = found.messages[-1].id + 1 if found.has_newer else None
+    return page(
+        request, "parts/chat_part.html", kept=kept, chat=chat, reader=reader, at=at,
         newer=None if newer is None else at.page(since=newer),
     )  # fmt: skip
 
@@ -100,16 +129,12 @@ async def read_one(
     async with database.connection() as connection:
         kept = await kept_channel(connection, key)
         found = await timeline.one(connection, kept, message, raw=True)
-        parent = await parent_of(connection, kept)
     if found is None:
         raise HTTPException(HTTPStatus.NOT_FOUND, f"Message {message} is not stored.")
     reader = _reader(request, kept, whole=True)
     chat = await in_thread(lambda: reader.chat([found]))
     raw = json.dumps(found.stored.raw, indent=1, ensure_ascii=False, sort_keys=True) if found.stored.raw else ""
-    return page(
-        request, "message.html", kept=kept, key=key, chat=chat, raw=raw, reader=reader, at=ChatAddresses(key),
-        parent=parent,
-    )  # fmt: skip
+    return page(request, "message.html", kept=kept, key=key, chat=chat, raw=raw, reader=reader, at=ChatAddresses(key))
 
 
 def _reader(request: Request, kept: KnownChannel, *, whole: bool = False) -> ChatReader:

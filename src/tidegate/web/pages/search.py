@@ -14,6 +14,7 @@ from pydantic import BaseModel, Field
 from tidegate.channels.queries import channels
 from tidegate.core.errors import BadInput
 from tidegate.core.ids import ChannelKey
+from tidegate.core.rules.markdown_text import formatted
 from tidegate.database.pool import Connection
 from tidegate.history.rules.message_links import original_link
 from tidegate.search.queries.search import COUNTED, HitOrder, SearchHit, SearchResults, count, search
@@ -107,12 +108,18 @@ async def _asked_for(
 
 def _view(one: SearchHit, query: SearchTerms) -> SearchHitView:
     """A result; of its other texts only those that the search has found."""
-    marked = (highlighted(text, query.typed) for text in one.texts)
+    marked = (highlighted(_plain(one, text), query.typed) for text in one.texts)
     others = [around_first(pieces, _EXCERPT) for pieces in marked if any(found for _, found in pieces)]
     return SearchHitView(
         one,
         one.key,
         original_link(one.platform, one.channel, one.id, guild=one.guild, topic=one.topic),
-        around_first(highlighted(one.text, query.typed), 3 * _EXCERPT),
+        around_first(highlighted(_plain(one, one.text), query.typed), 3 * _EXCERPT),
         others[:_OTHERS],
     )
+
+
+def _plain(one: SearchHit, text: str) -> str:
+    """A text without its marks, and with the names behind its mentions; names of files are left as they are."""
+    marked = one.platform.writes_markdown and one.archive is None
+    return formatted(text, one.mentions)[0] if marked else text

@@ -69,15 +69,25 @@ function showLive(on, words) {
 
 let stream;
 
-function hear(address) {
+function hear(address, again = false) {
   const place = new URL(address, location.href);
+  const open = document.getElementById("chat-frame")?.dataset.chat;
+  if (open) place.searchParams.set("chat", open);
+  if (!again) showLive(false, "Connecting …");
   stream = new EventSource(place);
-  stream.addEventListener("open", () => showLive(true, "Live"));
+  stream.addEventListener("open", () => {
+    showLive(true, "Live");
+    if (again) document.body.dispatchEvent(new CustomEvent("messages", { detail: { ids: [], all: true } }));
+    again = true; // what changed while there was no connection is not known
+  });
   stream.addEventListener("error", () => {
     if (stream.readyState !== EventSource.CLOSED) return showLive(false, "Reconnecting …");
     // Refused, for example while the database is away: a browser does not ask again by itself then.
     showLive(false, "Not live. Load the page again if this stays.");
-    setTimeout(() => hear(place), 5000);
+    setTimeout(() => hear(place, true), 5000);
+  });
+  stream.addEventListener("messages", (message) => {
+    document.body.dispatchEvent(new CustomEvent("messages", { detail: JSON.parse(message.data) }));
   });
   stream.addEventListener("news", (message) => {
     const news = JSON.parse(message.data);
@@ -261,12 +271,14 @@ const ownZone = Intl.DateTimeFormat().resolvedOptions().timeZone;
 for (const input of document.querySelectorAll("input[data-own-zone]")) input.value ||= ownZone;
 for (const word of document.querySelectorAll("span[data-own-zone]")) word.textContent = ownZone;
 
-// A channel's messages: older and newer ones are loaded while one scrolls, new ones come in at the bottom
+// A channel's messages: older and newer ones are loaded while one scrolls, new ones come in at the bottom, and what is
+// shown follows edits, deletions, reactions and votes
 
 const frame = document.getElementById("chat-frame");
 const chat = frame?.querySelector("#chat");
 const NEAR = 1500; // pixels before the end of what is loaded at which more is loaded
-const TAIL = 30; // messages that are looked at again when there is news: they may have been edited meanwhile
+const TAIL = 30; // messages that are looked at again from time to time, in case news of them were lost
+const AT_ONCE = 50; // messages that are looked at again in one request; an album may be more
 const TOGETHER = 10 * 60 * 1000;
 
 function arrange() {
@@ -284,20 +296,20 @@ function arrange() {
   }
 }
 
-// What one reads stays where it is while something is put above or below it.
+// What one reads stays where it is while something is put above or below it, or in its place.
 function holding(change) {
   const kept = [...chat.children].find((one) => one.getBoundingClientRect().bottom > 80);
   const before = kept?.getBoundingClientRect().top;
   change();
   arrange();
-  const after = kept?.isConnected ? kept.getBoundingClientRect().top : before;
+  const after = document.getElementById(kept?.id)?.getBoundingClientRect().top ?? before;
   if (after !== before) scrollBy({ top: after - before, behavior: "instant" });
 }
 
 async function chatAt(address) {
   const answer = await fetch(address, { headers: { Accept: "text/html" } });
   const found = new DOMParser().parseFromString(await answer.text(), "text/html");
-  if (!found.getElementById("chat-frame")) throw new Error("no messages");
+  if (!found.getElementById("chat")) throw new Error("no messages");
   showTimes(found);
   return found;
 }
@@ -318,7 +330,7 @@ async function loadMore(link) {
   loading = true;
   try {
     const found = await chatAt(link.href);
-    const messages = [...(found.getElementById("chat")?.children ?? [])];
+    const messages = [...found.getElementById("chat").children];
     holding(() => {
       if (link.id === "older") chat.prepend(...messages);
       else chat.append(...messages);
@@ -331,6 +343,7 @@ async function loadMore(link) {
     say("The messages could not be loaded.");
   } finally {
     loading = false;
+    catchUp();
   }
 }
 
@@ -357,47 +370,127 @@ function toBottom() {
   document.getElementById("to-newest").hidden = true;
 }
 
-// New messages, and what became of the last ones; one that has not changed is left alone, with all that is unfolded.
-async function refresh() {
-  if (loading || document.hidden || document.getElementById("newer")) return;
-  loading = true;
+const changed = new Set(); // numbers of messages that are shown, or belong between those, and may have changed
+let fresh = false; // whether there may be messages after the last one
+let pausing = false;
+
+// An album is shown as one message and has the numbers of all its parts.
+function numbersOf(one) {
+  return [one, ...one.querySelectorAll(":scope > .bubble > span[id]")].map((part) => part.id.slice(1));
+}
+
+function shownAs(number) {
+  return document.getElementById(`m${number}`)?.closest("#chat > li");
+}
+
+function isAfter(one, number) {
+  return BigInt(one.id.slice(1)) > BigInt(number);
+}
+
+function hearChanges({ ids, all }) {
+  fresh ||= all;
+  if (all) for (const one of chat.children) changed.add(one.id.slice(1));
+  for (const number of ids) {
+    const isShown = shownAs(number);
+    if (!isShown && !(chat.lastElementChild && isAfter(chat.lastElementChild, number))) fresh = true;
+    else if (isShown || !isAfter(chat.firstElementChild, number)) changed.add(number);
+    for (const answer of chat.querySelectorAll(`:scope > [data-reply="${number}"]`)) changed.add(answer.id.slice(1));
+  }
+  catchUp();
+}
+
+// One request at a time, and then a pause that grows with the time it took: many open pages never overload the server.
+async function catchUp() {
+  if (loading || pausing || document.hidden) return;
+  const seeksNew = fresh && !document.getElementById("newer");
+  fresh = false;
+  if (!seeksNew && !changed.size) return;
+  loading = pausing = true;
+  const begun = performance.now();
   try {
-    const first = [...chat.children].slice(-TAIL)[0];
-    const found = await chatAt(first ? `${frame.dataset.source}?since=${first.id.slice(1)}` : frame.dataset.source);
-    const messages = [...(found.getElementById("chat")?.children ?? [])];
-    const known = new Set(messages.map((one) => one.id));
-    const follows = atBottom();
-    let fresh = 0;
-    holding(() => {
-      for (const one of [...chat.children].slice(-TAIL)) if (!known.has(one.id)) one.remove();
-      for (const one of messages) {
-        const old = document.getElementById(one.id);
-        if (!old) {
-          chat.append(one);
-          fresh += 1;
-        } else if (old.dataset.version !== one.dataset.version) old.replaceWith(one);
-      }
-      replaceLink("newer", found);
-    });
-    if (!fresh) return;
-    frame.querySelector(".empty")?.remove();
-    document.getElementById("chat-said").textContent = fresh === 1 ? "1 new message" : `${fresh} new messages`;
-    if (follows) toBottom();
-    else document.getElementById("to-newest").hidden = false;
+    await (seeksNew ? readNew() : readChanged());
   } catch {
-    // The page stays as it is: what is missing comes with the next news, and "live" says when there is no connection.
+    // The page stays as it is: what is missing comes later, and "live" says when there is no connection.
   } finally {
     loading = false;
+    setTimeout(() => {
+      pausing = false;
+      catchUp();
+    }, Math.max(1000, 10 * (performance.now() - begun)));
   }
+}
+
+async function readNew() {
+  const last = chat.lastElementChild;
+  const found = await chatAt(`${frame.dataset.source}/part?since=${last ? last.id.slice(1) : 1}`);
+  const follows = atBottom();
+  const came = putIn(found, () => replaceLink("newer", found));
+  if (!came) return;
+  frame.querySelector(".empty")?.remove();
+  document.getElementById("chat-said").textContent = came === 1 ? "1 new message" : `${came} new messages`;
+  if (follows) toBottom();
+  else document.getElementById("to-newest").hidden = false;
+}
+
+async function readChanged() {
+  const numbers = new Set();
+  for (const number of changed) {
+    if (numbers.size >= AT_ONCE) break;
+    changed.delete(number);
+    const one = shownAs(number);
+    for (const part of one ? numbersOf(one) : [number]) numbers.add(part);
+  }
+  const found = await chatAt(`${frame.dataset.source}/part?ids=${[...numbers].join(",")}`);
+  const follows = atBottom();
+  putIn(found);
+  if (follows) toBottom();
+}
+
+// Puts messages where they belong; one that has not changed is left alone. Returns how many were not there before.
+function putIn(found, then = () => {}) {
+  let came = 0;
+  holding(() => {
+    for (const one of [...found.getElementById("chat").children]) {
+      const old = shownAs(one.id.slice(1));
+      if (old?.dataset.version === one.dataset.version) continue;
+      for (const part of numbersOf(one)) if (shownAs(part) !== old) shownAs(part)?.remove();
+      if (old) replaceMessage(old, one);
+      else {
+        const next = [...chat.children].find((other) => isAfter(other, one.id.slice(1)));
+        came += 1;
+        chat.insertBefore(one, next ?? null);
+      }
+    }
+    then();
+  });
+  return came;
+}
+
+// What was unfolded, shown or had the focus stays so.
+function replaceMessage(old, one) {
+  one.classList.toggle("mark", old.classList.contains("mark"));
+  for (const [part, state] of [["details.long", "open"], ["details.earlier", "open"], [".spoiler input", "checked"]]) {
+    const before = [...old.querySelectorAll(part)];
+    [...one.querySelectorAll(part)].forEach((same, place) => (same[state] = Boolean(before[place]?.[state])));
+  }
+  const focused = old.contains(document.activeElement) && sameAs(document.activeElement);
+  old.replaceWith(one);
+  if (focused) [...one.querySelectorAll("a, summary, input")].find((same) => sameAs(same) === focused)?.focus({ preventScroll: true });
+}
+
+function lookAgain() {
+  fresh = true;
+  for (const one of [...chat.children].slice(-TAIL)) changed.add(one.id.slice(1));
+  catchUp();
 }
 
 if (chat) {
   arrange();
   if (!frame.dataset.place && !location.hash) toBottom();
   watchLinks();
-  for (const family of ["channel", "backfill", "reconcile"]) document.body.addEventListener(`news-${family}`, refresh);
-  document.addEventListener("visibilitychange", refresh);
-  setInterval(refresh, 15000);
+  document.body.addEventListener("messages", (event) => hearChanges(event.detail));
+  document.addEventListener("visibilitychange", catchUp);
+  setInterval(lookAgain, 30000);
   document.getElementById("to-newest").addEventListener("click", toBottom);
   addEventListener("scroll", () => {
     if (atBottom()) document.getElementById("to-newest").hidden = true;

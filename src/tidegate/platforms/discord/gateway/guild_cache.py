@@ -25,6 +25,7 @@ class CachedGuild:
     """One guild as last received. *mine* are the account's roles, None until they are known."""
 
     id: str
+    title: str = ""
     owner: str = ""
     roles: dict[str, Json] = field(default_factory=dict)
     mine: frozenset[str] | None = None
@@ -86,11 +87,12 @@ class GuildCache:
         self._guilds = {number: CachedGuild(number) for number in guilds}
 
     def take_guild(self, event: Json) -> Heads:
-        """Store a guild's owner, roles and boosts, and the rest of the event: our own roles, channels, threads.
+        """Store a guild's name, owner, roles and boosts, and the rest of the event: our own roles, channels, threads.
 
-        Returns the channels whose visibility or permissions changed.
+        Returns the channels whose visibility, permissions or guild's name changed.
         """
         guild = self._guilds.setdefault(event["id"], CachedGuild(event["id"]))
+        guild.title = text_in(event.get("name")) or guild.title
         guild.owner = event.get("owner_id") or guild.owner
         guild.roles = {one["id"]: one for one in event.get("roles") or guild.roles.values()}
         guild.largest_file = largest_file_in(event) or guild.largest_file
@@ -100,6 +102,12 @@ class GuildCache:
         channels = {one["id"]: one for one in (*(event.get("channels") or ()), *(event.get("threads") or ()))}
         guild.channels.update(channels)
         return {**self._shown_again(guild, guild.channels), **self._work_out(guild, channels.values())}
+
+    def take_title(self, guild: str, title: str) -> None:
+        """Store the name of a guild, as a list of guilds has it."""
+        known = self._guilds.setdefault(guild, CachedGuild(guild))
+        known.title = title or known.title
+        self._shown_again(known, known.channels)
 
     def take_role(self, guild: str, role: Json) -> Heads:
         """Store a new or changed role; returns the channels whose permissions that changes."""
@@ -225,7 +233,8 @@ class GuildCache:
         return changed
 
     def _channel(self, guild: CachedGuild, raw: Json, base: Any) -> Channel:
-        return channel_of(raw, self._rights(guild, raw, base), guild=guild.id, largest_file=guild.largest_file)
+        rights = self._rights(guild, raw, base)
+        return channel_of(raw, rights, guild=guild.id, server=guild.title, largest_file=guild.largest_file)
 
     def _base(self, guild: CachedGuild) -> Any:
         if guild.mine is None:
