@@ -102,7 +102,7 @@ async def record(connection: Connection, subject: str, event: EventData) -> None
 # A restore stores its events with transaction 0, because transaction numbers of the old server mean nothing on the new
 # one. For a cursor of the old server the event's number decides among them (first branch). If its transaction is in the
 # new server's future, it is before everything that the new server recorded (second branch).
-_READ = """
+_PAGE = """
 SELECT tx, id, at, kind, subject, data
 FROM (
     (SELECT * FROM events WHERE tx = '0' AND id > $2 {seen} ORDER BY tx, id LIMIT $3)
@@ -119,6 +119,7 @@ LIMIT $3
 _NOT_PRIVATE = """
     AND coalesce(data ->> 'channel', '') NOT IN (SELECT number::text FROM channels WHERE private_to IS NOT NULL)
 """
+_READ, _READ_PUBLIC = _PAGE.format(seen=""), _PAGE.format(seen=_NOT_PRIVATE)
 
 
 async def read(
@@ -129,7 +130,7 @@ async def read(
     Fewer than *limit* means: no more are visible yet. An event becomes visible when every transaction has ended
     that was running on the server when the event was stored.
     """
-    query = _READ.format(seen="" if private else _NOT_PRIVATE)
+    query = _READ if private else _READ_PUBLIC
     return [_event(row) for row in await connection.fetch(query, after.tx, after.id, limit)]
 
 
