@@ -227,6 +227,7 @@ def document_contract() -> dict[str, list[str]]:
     from tidegate.history.message_documents import ContextDocument
     from tidegate.lanes.documents import CallsRow
     from tidegate.maintenance.database_copies import DistrustedAccess
+    from tidegate.problems.documents import StatusDocument
     from tidegate.reminders.documents import EstimateShown, ReminderRow
     from tidegate.reminders.runs.documents import RunRow, RunShown
     from tidegate.reminders.runs.run_remainder import Remainder
@@ -257,6 +258,7 @@ def document_contract() -> dict[str, list[str]]:
         "runs show": RunShown,
         "search": SearchDocument,
         "settings": SettingRow,
+        "status": StatusDocument,
         "token add": NewToken,
         "token list": TokenRow,
     }

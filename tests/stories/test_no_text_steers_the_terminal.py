@@ -131,6 +131,7 @@ def commands(home: Path, control: str) -> dict[str, list[list[str]]]:
         "token confirm": [[ATTACK]],
         "token revoke": [[ATTACK]],
         "settings": [[]],
+        "status": [[]],
         "feed": [[]],
         "calls": [[]],
         "db url": [[]],

@@ -161,6 +161,10 @@ class Settings(BaseSettings):
     keep_events_for: Span = setting(timedelta(days=30), "How long events of the feed are kept.")
     keep_commands_for: Span = setting(timedelta(days=7), "How long finished commands are kept.")
     keep_runs_for: Span = setting(timedelta(days=90), "How long finished runs of reminders are kept.")
+    backed_up_within: Span = setting(
+        timedelta(days=8),
+        "How old the last tidegate db backup may be before status reports it. Backups by other tools are unknown.",
+    )
 
     max_send_per_minute: Count = setting(
         40,

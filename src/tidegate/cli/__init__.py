@@ -18,7 +18,7 @@ from tidegate.cli.demo import demo, loopback
 from tidegate.cli.error_messages import as_sentences
 from tidegate.cli.history import backfill, context, search
 from tidegate.cli.reminders import reminder, runs
-from tidegate.cli.service import db, feed, settings, token, web, worker
+from tidegate.cli.service import db, feed, settings, status, token, web, worker
 from tidegate.core.terminal import guard_streams, print_line
 
 app = typer.Typer(
@@ -52,6 +52,7 @@ def _print_version(*, on: bool) -> None:
 # One line a command; a noun with several commands is a Typer of its own: app.add_typer(noun.app, name="noun").
 app.command("serve")(worker.serve)
 app.command("worker")(worker.worker)
+app.command("status")(status.show)
 app.add_typer(account.app, name="account")
 app.add_typer(channel.app, name="channel")
 app.command("plan")(plan.plan)

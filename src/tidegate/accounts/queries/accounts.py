@@ -163,8 +163,8 @@ async def change_state(
 ) -> bool:
     """Change an account to *state* from one of the *expected* ones, with its event; False when it was in none."""
     name = await connection.fetchval(
-        "UPDATE accounts SET state = $2, state_until = $3, state_why = $5 WHERE id = $1 AND state = ANY($4) "
-        "RETURNING name",
+        "UPDATE accounts SET state = $2, state_until = $3, state_why = $5, state_since = clock_now() "
+        "WHERE id = $1 AND state = ANY($4) RETURNING name",
         account, state.value, until, [one.value for one in expected], why,
     )  # fmt: skip
     if name is None:

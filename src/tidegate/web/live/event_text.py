@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import singledispatch
 
+from tidegate.core.readable_values import counted
 from tidegate.events.event_data import EventData
 from tidegate.events.kinds.access import AccessReset, SignInBegun, SignInEndedEverywhere, TokenAdded
 from tidegate.events.kinds.accounts import AccountAdded, AccountStandingSet, AccountStateChanged, AccountUnreachable
@@ -30,7 +31,6 @@ from tidegate.events.kinds.runs import RunHeld, RunOpened, RunPaused, RunResent,
 from tidegate.events.kinds.workers import WorkerJoined
 from tidegate.events.queries.feed import Event
 from tidegate.web.pages.queries.overview import WorkProgress
-from tidegate.web.template_filters import counted
 
 _COMMANDS = {
     "cycle": "a cycle",
