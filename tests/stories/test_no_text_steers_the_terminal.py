@@ -71,6 +71,7 @@ NO_DATA = {
     "serve": "ends when it is told to; its output has a test of its own",
     "worker": "the same",
     "web": "the same",
+    "completion": "prints a script of its own",
     "loopback": "prints addresses that it made itself",
     "demo": "shows its own world, in which nobody else writes",
 }

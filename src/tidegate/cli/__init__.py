@@ -5,6 +5,7 @@ A noun's module imports what its work needs inside its commands, so that ``tideg
 
 from __future__ import annotations
 
+import os
 from typing import Annotated
 
 import typer
@@ -18,7 +19,7 @@ from tidegate.cli.demo import demo, loopback
 from tidegate.cli.error_messages import as_sentences
 from tidegate.cli.history import backfill, context, search
 from tidegate.cli.reminders import reminder, runs
-from tidegate.cli.service import db, feed, settings, status, token, web, worker
+from tidegate.cli.service import completion, db, feed, settings, status, token, web, worker
 from tidegate.core.terminal import guard_streams, print_line
 
 app = typer.Typer(
@@ -70,6 +71,7 @@ app.add_typer(db.app, name="db")
 app.command("feed")(feed.show)
 app.command("calls")(calls.show)
 app.command("web")(web.web)
+app.command("completion")(completion.completion)
 app.command("loopback")(loopback.loopback)
 app.command("demo")(demo.demo)
 
@@ -77,5 +79,7 @@ app.command("demo")(demo.demo)
 def main() -> None:
     """The ``tidegate`` program."""
     guard_streams()
+    if completion.VARIABLE in os.environ:
+        completion.answer_shell()
     with as_sentences():
         app()

@@ -10,7 +10,7 @@ import asyncpg
 from tidegate.channels.queries import message_counts
 from tidegate.channels.queries.message_counts import PlatformCount
 from tidegate.channels.rules.message_counts import MessageCounter
-from tidegate.core.ids import AccountId, ChannelId, ChannelKey
+from tidegate.core.ids import AccountId, ChannelId, ChannelKey, GuildId
 from tidegate.core.platform import Platform
 from tidegate.database.pool import Connection
 from tidegate.database.row_values import from_row
@@ -108,6 +108,15 @@ async def see(connection: Connection, platform: Platform, account: AccountId, he
     await connection.execute(_HEADS, platform, numbers, [newest for _, newest in shown])
     await note_counts(connection, platform, heads)
     await _hide(connection, platform, account, [channel for channel, _ in described if not channel.visible])
+
+
+async def of_channels(connection: Connection, keys: Collection[ChannelKey] | None = None) -> dict[ChannelKey, GuildId]:
+    """The guilds of these channels, or of all; a channel without one is left out."""
+    rows = await connection.fetch(
+        "SELECT id, guild FROM channels WHERE guild IS NOT NULL AND ($1::bigint[] IS NULL OR id = ANY($1))",
+        None if keys is None else list(keys),
+    )
+    return {ChannelKey(row["id"]): GuildId(row["guild"]) for row in rows}
 
 
 async def _report_closed(connection: Connection, platform: Platform, closed: Collection[ChannelId]) -> None:

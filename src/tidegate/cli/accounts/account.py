@@ -5,19 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import asdict
 from datetime import timedelta
-from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from tidegate.app.platform_registry import platforms
 from tidegate.cli import command_runner
 from tidegate.cli.accounts.sign_in import TerminalPrompts, standing_of
-from tidegate.cli.options import AccountName, Json
+from tidegate.cli.options import AccountName, Json, PlatformName
 from tidegate.core import terminal
 from tidegate.core.account import Account, AccountState, Standing
 from tidegate.core.errors import BadInput, PlatformError
 from tidegate.core.platform import Platform, platform_named
+from tidegate.core.readable_values import readable_time
+from tidegate.core.rules.natural_order import natural_key
 
 if TYPE_CHECKING:
     from tidegate.accounts.queries.accounts import ListedAccount
@@ -30,7 +31,6 @@ def _brands(fact: str) -> str:
 
 
 app = typer.Typer(help="Connected accounts, and the worker that serves each.", no_args_is_help=True)
-PlatformName = StrEnum("PlatformName", [(one.name, one.name) for one in platforms()])  # type: ignore[misc]
 Phone = Annotated[
     str | None,
     typer.Option(
@@ -109,7 +109,7 @@ async def _sign_in(name: str, phone: str | None) -> None:
 
 @app.command("list")
 def list_(*, json: Json = False) -> None:
-    """List accounts: state, next action, worker, pace, and why an account was stopped."""
+    """List accounts: state, worker, pace, and what to do next."""
     command_runner.run(_list(as_json=json))
 
 
@@ -123,7 +123,15 @@ async def _list(*, as_json: bool) -> None:
         return
     columns = ["name", "platform", "state", "served_by", "pace", "paused_until", "next_action"]
     columns += [column for column in ("why", "unreachable_why", "offer") if any(row[column] for row in rows)]
-    terminal.print_rows(columns, rows, empty="No accounts yet; add one with: tidegate account add")
+    lines = [_readable(row) for row in sorted(rows, key=lambda row: natural_key(row["name"]))]
+    empty = "No accounts yet; add one with: tidegate account add"
+    terminal.print_rows(columns, lines, empty=empty, important="name")
+
+
+def _readable(row: dict[str, Any]) -> dict[str, Any]:
+    """The fields of an account as people read them."""
+    times = {name: readable_time(row[name]) for name in ("paused_until", "unreachable_since")}
+    return {**row, **times, "state": row["state"].replace("_", " ")}
 
 
 @app.command()
@@ -140,7 +148,7 @@ async def _show(name: str, *, as_json: bool) -> None:
     if as_json:
         terminal.print_json(row)
     else:
-        terminal.print_values(row.items())
+        terminal.print_values((name, value) for name, value in _readable(row).items() if name != "epoch")
 
 
 @app.command()
@@ -151,7 +159,7 @@ def pause(name: AccountName) -> None:
 
 @app.command()
 def resume(name: AccountName) -> None:
-    """Let an account work again after a pause, or after a ban has ended."""
+    """Let an account work again after a pause or a ban."""
     command_runner.run(_change(name, AccountState.ACTIVE, [AccountState.PAUSED, AccountState.BANNED]))
 
 
@@ -178,7 +186,7 @@ async def _tell_owner(runtime: Runtime, found: ListedAccount) -> bool:
 
 
 @app.command(
-    "set", help=f"Change an account's standing, which sets how fast a {_brands('paced_by_standing')} account sends."
+    "set", help=f"Change an account. Its standing sets how fast a {_brands('paced_by_standing')} account sends."
 )
 def set_(
     name: AccountName,
@@ -209,7 +217,7 @@ def remove(
 ) -> None:
     """Sign an account out at its platform and delete it here. Mirrored messages stay."""
     if not yes:
-        terminal.confirm(f'Forget account "{name}" and its sign-in?')
+        terminal.confirm(f'Delete account "{name}" and its sign-in?')
     command_runner.run(_remove(name, keep_session=keep_session))
 
 
