@@ -218,6 +218,7 @@ def document_contract() -> dict[str, list[str]]:
     """The fields of the documents that have a class, by the command that prints them."""
     from tidegate.access.documents import NewToken, TokenRow
     from tidegate.app.account_documents import AccountRow
+    from tidegate.app.doctor.check import DoctorDocument
     from tidegate.app.settings_document import SettingRow
     from tidegate.archives.documents import ArchiveRow, ArchiveShown
     from tidegate.demo.tour_check import Promise
@@ -247,6 +248,7 @@ def document_contract() -> dict[str, list[str]]:
         "cycle": CycleEnded,
         "db mark-restored": DistrustedAccess,
         "db restore": DistrustedAccess,
+        "doctor": DoctorDocument,
         "feed": FeedEvent,
         "reminder estimate": EstimateShown,
         "reminder fire": RunShown,

@@ -133,6 +133,7 @@ def commands(home: Path, control: str) -> dict[str, list[list[str]]]:
         "token revoke": [[ATTACK]],
         "settings": [[]],
         "status": [[]],
+        "doctor": [[], ["--live", TELEGRAM], ["--live", ATTACK]],
         "feed": [[]],
         "calls": [[]],
         "db url": [[]],

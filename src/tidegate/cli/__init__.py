@@ -19,7 +19,7 @@ from tidegate.cli.demo import demo, loopback
 from tidegate.cli.error_messages import as_sentences
 from tidegate.cli.history import backfill, context, search
 from tidegate.cli.reminders import reminder, runs
-from tidegate.cli.service import completion, db, feed, settings, status, token, web, worker
+from tidegate.cli.service import completion, db, doctor, feed, settings, status, token, web, worker
 from tidegate.core.terminal import guard_streams, print_line
 
 app = typer.Typer(
@@ -54,6 +54,7 @@ def _print_version(*, on: bool) -> None:
 app.command("serve")(worker.serve)
 app.command("worker")(worker.worker)
 app.command("status")(status.show)
+app.command("doctor")(doctor.doctor)
 app.add_typer(account.app, name="account")
 app.add_typer(channel.app, name="channel")
 app.command("plan")(plan.plan)

@@ -31,7 +31,7 @@ def completion(
 
 
 def _print(shell: Shell) -> None:
-    from typer.completion import get_completion_script
+    from typer._completion_shared import get_completion_script
 
     script = get_completion_script(prog_name=PROGRAM, complete_var=VARIABLE, shell=shell.value)
     terminal.print_document(f"{script.strip()}\n")
@@ -39,6 +39,6 @@ def _print(shell: Shell) -> None:
 
 def answer_shell() -> None:
     """Make the program answer a shell that asks for completions."""
-    from typer.completion import completion_init
+    from typer._completion_classes import completion_init
 
     completion_init()
