@@ -93,7 +93,12 @@ def commands(home: Path, control: str) -> dict[str, list[list[str]]]:
             ["whatsapp", "x", "--loopback", f"http://{ATTACK}"],
         ],
         "account sign-in": [[DISCORD]],
-        "account set": [[TELEGRAM, "--standing", "normal"], [ATTACK, "--standing", "normal"]],
+        "account set": [
+            [TELEGRAM, "--standing", "normal"],
+            [TELEGRAM, "--rename", ATTACK],
+            [TELEGRAM, "--proxy", f"http://{ATTACK}"],
+            [ATTACK, "--standing", "normal"],
+        ],
         "account pause": [[DISCORD]],
         "account resume": [[DISCORD]],
         "channel sync": [[TELEGRAM], [DISCORD]],

@@ -11,7 +11,7 @@ from tidegate.archives.queries.previews import Preview
 from tidegate.archives.rules.retry import FailureReason
 from tidegate.core.ids import ArchiveId, ChannelId, ChannelKey, MessageId, TopicId
 from tidegate.core.json_fields import Instant, instant
-from tidegate.core.readable_values import readable_size
+from tidegate.core.rules.readable_values import readable_size
 from tidegate.database.pool import Connection
 from tidegate.database.row_values import from_row
 

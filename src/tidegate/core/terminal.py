@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from tidegate.core.errors import BadInput
-from tidegate.core.readable_values import readable_time, yes_or_no
+from tidegate.core.rules.readable_values import readable_time, yes_or_no
 from tidegate.core.rules.table_layout import GAP, column_widths
 from tidegate.core.rules.terminal_text import json_text, many_lines, one_line
 

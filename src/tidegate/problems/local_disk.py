@@ -6,7 +6,7 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-from tidegate.core.readable_values import readable_size
+from tidegate.core.rules.readable_values import readable_size
 from tidegate.problems.problem import Problem, ProblemKind
 
 NEARLY_FULL = 0.05

@@ -13,7 +13,7 @@ from markupsafe import Markup
 
 from tidegate.core.durations import span_text
 from tidegate.core.platform import platform_named
-from tidegate.core.readable_values import counted, readable_size
+from tidegate.core.rules.readable_values import counted, readable_size
 from tidegate.web.rules.formatted_text import host_of, safe_address
 from tidegate.web.rules.message_details import reaction_words
 

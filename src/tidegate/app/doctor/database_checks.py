@@ -9,7 +9,7 @@ from tidegate.app.doctor.check import Check, failure, passed, warning
 from tidegate.app.doctor.machine_checks import known_keys
 from tidegate.core.clock import Clock
 from tidegate.core.errors import TidegateError
-from tidegate.core.readable_values import readable_size
+from tidegate.core.rules.readable_values import readable_size
 from tidegate.database.migrations import HEAD
 from tidegate.database.pool import Connection, server_version
 from tidegate.problems.queries.server_facts import ServerFacts, sealed_with, server_facts

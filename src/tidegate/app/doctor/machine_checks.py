@@ -19,7 +19,7 @@ from tidegate.app.doctor.check import Check, failure, passed, warning
 from tidegate.app.setting_sources import LoadedSettings
 from tidegate.app.settings import Settings
 from tidegate.core.errors import TidegateError
-from tidegate.core.readable_values import readable_size
+from tidegate.core.rules.readable_values import readable_size
 from tidegate.problems.local_disk import disk_space
 
 _NAME = re.compile(r"[A-Za-z0-9._-]+")

@@ -40,8 +40,12 @@ class _Differs(Exception):
     """An answer is not as assumed; the text says what came instead."""
 
 
+class _Lacks(Exception):
+    """The platform has no such call."""
+
+
 class _Unknown(Exception):
-    """Nothing to compare: the account has no such channel, or its platform no such call."""
+    """Nothing to compare: the account has no such channel."""
 
 
 async def probe(serving: AccountService, _: dict[str, Any]) -> list[dict[str, Any]]:
@@ -53,15 +57,21 @@ async def probe(serving: AccountService, _: dict[str, Any]) -> list[dict[str, An
 
 
 async def platform_checks(lane: Lane) -> list[Check]:
-    """Check every assumption in turn; one that fails does not keep the others from being checked."""
+    """Check every assumption in turn; one that fails does not keep the others from being checked.
+
+    What the platform has no call for is left out.
+    """
     seen = _Seen({})
-    return [await _checked(name, check, lane, seen) for name, check in ASSUMPTIONS.items()]
+    found = [await _checked(name, check, lane, seen) for name, check in ASSUMPTIONS.items()]
+    return [one for one in found if one is not None]
 
 
-async def _checked(name: str, check: Callable[[Lane, _Seen], Awaitable[str]], lane: Lane, seen: _Seen) -> Check:
+async def _checked(name: str, check: Callable[[Lane, _Seen], Awaitable[str]], lane: Lane, seen: _Seen) -> Check | None:
     docs = f"{_PAGE}#{name}"
     try:
         return passed(name, await check(lane, seen), docs)
+    except _Lacks:
+        return None
     except _Unknown as why:
         return warning(name, f"Not checked: {why}", docs)
     except _Differs as what:
@@ -73,6 +83,8 @@ async def _checked(name: str, check: Callable[[Lane, _Seen], Awaitable[str]], la
 
 
 async def _same_identity(lane: Lane, _: _Seen) -> str:
+    if lane.has_guilds:
+        raise _Lacks  # a bot says who it is when it connects, and is refused then if it is another
     me = await lane.me()
     if lane.account.identity not in (None, me.id):
         raise _Differs("the account is another one than the one that signed in.")
@@ -92,7 +104,7 @@ async def _lists_channels(lane: Lane, seen: _Seen) -> str:
 
 async def _heads_name_the_newest(lane: Lane, seen: _Seen) -> str:
     if not lane.account.platform.can_be_mirrored:
-        raise _Unknown("channels of this platform are not mirrored.")
+        raise _Lacks
     asked = _with_messages(seen)[:ASKED]
     if not asked:
         raise _Unknown("no channel with messages was listed.")
@@ -106,7 +118,7 @@ async def _heads_name_the_newest(lane: Lane, seen: _Seen) -> str:
 
 
 async def _newest_first(lane: Lane, seen: _Seen) -> str:
-    channel = _channel(seen)
+    channel = _channel(lane, seen)
     seen.page = page = await lane.page(channel, before=None)
     if not page.may_read:
         raise _Unknown("the account may not read the history of that channel.")
@@ -120,11 +132,11 @@ async def _newest_first(lane: Lane, seen: _Seen) -> str:
 
 
 async def _pages_continue_below(lane: Lane, seen: _Seen) -> str:
-    page = _page(seen)
+    channel, page = _channel(lane, seen), _page(seen)
     if page.reached_start:
         raise _Unknown("the channel has no older messages.")
     oldest = page.messages[-1].id
-    older = await lane.page(_channel(seen), before=oldest)
+    older = await lane.page(channel, before=oldest)
     _require_falling(older)
     if older.messages and older.messages[0].id >= oldest:
         raise _Differs("the next page repeats messages of the one before.")
@@ -133,7 +145,8 @@ async def _pages_continue_below(lane: Lane, seen: _Seen) -> str:
     return f"{len(older.messages)} older messages came, all below the page before."
 
 
-async def _times_follow_numbers(_: Lane, seen: _Seen) -> str:
+async def _times_follow_numbers(lane: Lane, seen: _Seen) -> str:
+    _channel(lane, seen)
     messages = _page(seen).messages
     if any(newer.at < older.at for newer, older in pairwise(messages)):
         raise _Differs("a message with a higher number is older than one with a lower number.")
@@ -142,18 +155,18 @@ async def _times_follow_numbers(_: Lane, seen: _Seen) -> str:
 
 async def _search_finds_documents(lane: Lane, seen: _Seen) -> str:
     if not lane.searches_files:
-        raise _Unknown("this platform has no search for files.")
-    page = await lane.files(_channel(seen))
+        raise _Lacks
+    page = await lane.files(_channel(lane, seen))
     if any(not message.files for message in page.messages):
         raise _Differs("a search for documents found a message without a file.")
     return f"{len(page.messages)} messages with documents were found."
 
 
 async def _nothing_since_now(lane: Lane, seen: _Seen) -> str:
-    channel = _channel(seen)
+    channel = _channel(lane, seen)
     since = seen.heads[channel].changes
     if since is None:
-        raise _Unknown("this platform counts no changes.")
+        raise _Lacks
     difference = await lane.difference(channel, since=since)
     if isinstance(difference, TooLong):
         raise _Differs("the difference since a moment ago is too long to list.")
@@ -183,7 +196,9 @@ def _can_be_read(channel: Channel | None) -> bool:
     return channel is not None and channel.readable and channel.kind is not ChannelKind.BOARD
 
 
-def _channel(seen: _Seen) -> ChannelId:
+def _channel(lane: Lane, seen: _Seen) -> ChannelId:
+    if not lane.account.platform.can_be_mirrored:
+        raise _Lacks
     if seen.channel is None:
         raise _Unknown("no channel with messages was listed.")
     return seen.channel

@@ -17,8 +17,8 @@ from tidegate.core import terminal
 from tidegate.core.account import Account, AccountState, Standing
 from tidegate.core.errors import BadInput, PlatformError
 from tidegate.core.platform import Platform, platform_named
-from tidegate.core.readable_values import readable_time
 from tidegate.core.rules.natural_order import natural_key
+from tidegate.core.rules.readable_values import readable_time
 
 if TYPE_CHECKING:
     from tidegate.accounts.queries.accounts import ListedAccount
@@ -185,25 +185,63 @@ async def _tell_owner(runtime: Runtime, found: ListedAccount) -> bool:
     return answer is not None and answer.state == "done"
 
 
-@app.command(
-    "set", help=f"Change an account. Its standing sets how fast a {_brands('paced_by_standing')} account sends."
-)
+@app.command("set")
 def set_(
     name: AccountName,
     standing: Annotated[
-        Standing,
+        Standing | None,
         typer.Option(help="How well the platform knows the account: new (sends slowly), normal or established."),
-    ],
+    ] = None,
+    rename: Annotated[str | None, typer.Option(metavar="NEW", help="Give the account another name.")] = None,
+    proxy: Annotated[
+        str | None,
+        typer.Option(
+            metavar="URL|-|none",
+            help="Connect through socks5://HOST:PORT or http://HOST:PORT; none removes it. "
+            "With - it is asked for, and stays out of the process list.",
+        ),
+    ] = None,
 ) -> None:
-    command_runner.run(_set(name, standing))
+    """Change an account: its standing, its name, its proxy."""
+    if standing is None and rename is None and proxy is None:
+        raise typer.BadParameter("say what to change: --standing, --rename or --proxy")
+    command_runner.run(_set(name, standing, rename, proxy))
 
 
-async def _set(name: str, standing: Standing) -> None:
+async def _set(name: str, standing: Standing | None, rename: str | None, proxy: str | None) -> None:
     from tidegate.app import operator_requests
 
-    async with command_runner.runtime() as runtime, runtime.database.transaction() as connection:
-        pace = await operator_requests.set_standing(connection, runtime.settings, name, standing)
-    terminal.say(f'"{name}" is now {standing.value} and sends {pace}.')
+    pace = ""
+    async with command_runner.runtime() as runtime:
+        if proxy is not None:  # first: it can be refused by others than us
+            await _set_proxy(runtime, name, proxy)
+        async with runtime.database.transaction() as connection:
+            if standing is not None:
+                pace = await operator_requests.set_standing(connection, runtime.settings, name, standing)
+            if rename is not None:
+                await operator_requests.rename(connection, name, rename)
+    if standing is not None:
+        terminal.say(f'"{name}" is now {standing.value} and sends {pace}.')
+    if rename is not None:
+        terminal.say(f'Account "{name}" is now called "{rename}". Its channels, reminders and runs stay with it.')
+
+
+async def _set_proxy(runtime: Runtime, name: str, written: str) -> None:
+    """Check a proxy and use it from now on; a refusal changes nothing."""
+    from tidegate.accounts.queries import accounts
+    from tidegate.app.account_setup import set_proxy
+    from tidegate.cli.accounts.sign_in import hidden_answer
+    from tidegate.core.rules.proxy_address import parse_proxy
+
+    async with runtime.database.connection() as connection:
+        account = (await accounts.find(connection, name)).account
+    given = await hidden_answer("Proxy, such as socks5://USER:PASSWORD@HOST:1080") if written == "-" else written
+    address = None if given.strip().lower() == "none" else parse_proxy(given.strip())
+    await set_proxy(runtime, account, address)
+    if address is None:
+        terminal.say(f'Account "{name}" connects without a proxy now.')
+    else:
+        terminal.say(f'Account "{name}" connects through {address.shown} now; it was tried and answers.')
 
 
 @app.command()

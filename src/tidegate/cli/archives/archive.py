@@ -15,8 +15,8 @@ from tidegate.cli.options import Json
 from tidegate.core import terminal
 from tidegate.core.errors import BadInput, NothingToDo
 from tidegate.core.ids import ArchiveId
-from tidegate.core.readable_values import counted, readable_size, readable_time
 from tidegate.core.rules.natural_order import natural_key
+from tidegate.core.rules.readable_values import counted, readable_size, readable_time
 
 app = typer.Typer(help="Archives: what was found, what they contain, and what failed.", no_args_is_help=True)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from tidegate.core.readable_values import counted, readable_size, readable_time
+from tidegate.core.rules.readable_values import counted, readable_size, readable_time
 
 
 def state_text(row: Mapping[str, Any]) -> str:

@@ -14,8 +14,8 @@ from tidegate.cli.options import AccountName, Json, PlatformName
 from tidegate.core import terminal
 from tidegate.core.errors import NothingToDo
 from tidegate.core.ids import ChannelId, GuildId, TopicId
-from tidegate.core.readable_values import counted
 from tidegate.core.rules.natural_order import NaturalKey, natural_key
+from tidegate.core.rules.readable_values import counted
 
 if TYPE_CHECKING:
     from tidegate.app.operator_requests import MirrorRequest

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tidegate.core.readable_values import counted, readable_time
 from tidegate.core.rules.natural_order import natural_key
+from tidegate.core.rules.readable_values import counted, readable_time
 
 _SPANS = 3
 _WITHIN = " \N{SINGLE RIGHT-POINTING ANGLE QUOTATION MARK} "

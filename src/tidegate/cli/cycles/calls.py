@@ -10,8 +10,8 @@ import typer
 from tidegate.cli import command_runner
 from tidegate.cli.options import Json
 from tidegate.core import terminal
-from tidegate.core.readable_values import readable_time
 from tidegate.core.rules.natural_order import NaturalKey, natural_key
+from tidegate.core.rules.readable_values import readable_time
 
 _COLUMNS = ("account", "cycle", "kind", "method", "count", "errors", "unanswered", "not sent")
 _ALWAYS = {"kind", "count", "errors"}

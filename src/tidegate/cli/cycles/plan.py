@@ -10,8 +10,8 @@ from tidegate.cli import command_runner
 from tidegate.cli.options import Json
 from tidegate.core import terminal
 from tidegate.core.errors import BadInput
-from tidegate.core.readable_values import readable_time
 from tidegate.core.rules.natural_order import natural_key
+from tidegate.core.rules.readable_values import readable_time
 
 if TYPE_CHECKING:
     from datetime import datetime

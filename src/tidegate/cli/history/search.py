@@ -11,7 +11,7 @@ from tidegate.cli import command_runner
 from tidegate.cli.options import Json
 from tidegate.core import terminal
 from tidegate.core.errors import BadInput
-from tidegate.core.readable_values import readable_time
+from tidegate.core.rules.readable_values import readable_time
 
 if TYPE_CHECKING:
     from tidegate.search.queries.search import SearchResults

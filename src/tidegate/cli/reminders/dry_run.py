@@ -6,8 +6,8 @@ from typing import Any
 
 from tidegate.cli import command_runner
 from tidegate.core import terminal
-from tidegate.core.readable_values import counted
 from tidegate.core.rules.natural_order import natural_key
+from tidegate.core.rules.readable_values import counted
 
 
 async def show_plan(name: str, *, as_json: bool) -> None:

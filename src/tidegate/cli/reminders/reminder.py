@@ -17,8 +17,8 @@ from tidegate.cli.reminders.dry_run import show_plan
 from tidegate.cli.reminders.target_lists import targets
 from tidegate.core import terminal
 from tidegate.core.errors import BadInput, NothingToDo
-from tidegate.core.readable_values import counted, readable_time
 from tidegate.core.rules.natural_order import natural_key
+from tidegate.core.rules.readable_values import counted, readable_time
 
 if TYPE_CHECKING:
     from tidegate.app.composition import Runtime

@@ -12,8 +12,8 @@ from tidegate.cli import command_runner
 from tidegate.cli.options import Json
 from tidegate.core import terminal
 from tidegate.core.errors import BadInput
-from tidegate.core.readable_values import counted, readable_time
 from tidegate.core.rules.natural_order import natural_key
+from tidegate.core.rules.readable_values import counted, readable_time
 
 if TYPE_CHECKING:
     from tidegate.database.pool import Connection

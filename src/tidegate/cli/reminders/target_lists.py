@@ -10,8 +10,8 @@ import typer
 from tidegate.cli import command_runner
 from tidegate.core import terminal
 from tidegate.core.errors import BadInput
-from tidegate.core.readable_values import counted
 from tidegate.core.rules.natural_order import natural_key
+from tidegate.core.rules.readable_values import counted
 
 
 def targets(

@@ -15,7 +15,7 @@ import typer
 
 from tidegate.cli import command_runner
 from tidegate.core import terminal
-from tidegate.core.readable_values import readable_time
+from tidegate.core.rules.readable_values import readable_time
 
 if TYPE_CHECKING:
     from tidegate.events.queries.feed import Event

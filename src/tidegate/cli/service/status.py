@@ -12,10 +12,10 @@ from tidegate.cli.error_messages import explain
 from tidegate.cli.options import Json
 from tidegate.core import terminal
 from tidegate.core.errors import TidegateError
-from tidegate.core.readable_values import counted, readable_time
+from tidegate.core.rules.readable_values import counted, readable_time
 
 if TYPE_CHECKING:
-    from tidegate.app.status_report import StatusReport
+    from tidegate.app.doctor.status_report import StatusReport
 
 
 def show(*, json: Json = False) -> None:
@@ -36,7 +36,7 @@ async def _show(*, as_json: bool) -> None:
 async def _report() -> StatusReport:
     import asyncpg
 
-    from tidegate.app.status_report import report, unreachable
+    from tidegate.app.doctor.status_report import report, unreachable
 
     settings = command_runner.settings()
     try:

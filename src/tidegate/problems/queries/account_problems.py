@@ -8,7 +8,7 @@ import asyncpg
 
 from tidegate.core.account import AccountState
 from tidegate.core.platform import platform_named
-from tidegate.core.readable_values import counted
+from tidegate.core.rules.readable_values import counted
 from tidegate.database.pool import Connection
 from tidegate.problems.problem import Problem, ProblemKind, ProblemLimits
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tidegate.core.readable_values import counted
+from tidegate.core.rules.readable_values import counted
 from tidegate.database.pool import Connection
 from tidegate.problems.problem import Problem, ProblemKind
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncpg
 
-from tidegate.core.readable_values import counted
+from tidegate.core.rules.readable_values import counted
 from tidegate.database.pool import Connection
 from tidegate.problems.problem import Problem, ProblemKind, ProblemLimits
 

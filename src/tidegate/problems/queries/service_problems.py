@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tidegate.access.queries import tokens
-from tidegate.core.readable_values import counted
+from tidegate.core.rules.readable_values import counted
 from tidegate.database.pool import Connection
 from tidegate.problems.problem import Problem, ProblemKind, ProblemLimits
 from tidegate.workers.queries import workers

@@ -6,10 +6,17 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import singledispatch
 
-from tidegate.core.readable_values import counted
+from tidegate.core.rules.readable_values import counted
 from tidegate.events.event_data import EventData
 from tidegate.events.kinds.access import AccessReset, SignInBegun, SignInEndedEverywhere, TokenAdded
-from tidegate.events.kinds.accounts import AccountAdded, AccountStandingSet, AccountStateChanged, AccountUnreachable
+from tidegate.events.kinds.accounts import (
+    AccountAdded,
+    AccountProxySet,
+    AccountRenamed,
+    AccountStandingSet,
+    AccountStateChanged,
+    AccountUnreachable,
+)
 from tidegate.events.kinds.archives import (
     ArchiveFailed,
     ArchiveFiled,
@@ -87,6 +94,16 @@ def _(event: AccountStateChanged) -> str:
 @event_words.register
 def _(event: AccountStandingSet) -> str:
     return f"{event.standing}, was {event.was}"
+
+
+@event_words.register
+def _(event: AccountRenamed) -> str:
+    return f"was {event.was}"
+
+
+@event_words.register
+def _(event: AccountProxySet) -> str:
+    return event.proxy or "no proxy"
 
 
 @event_words.register

@@ -16,7 +16,7 @@ from tidegate.archives.queries.archive_search import STATES, ArchiveFilter, Stat
 from tidegate.channels.queries import channels
 from tidegate.core.errors import NothingToDo
 from tidegate.core.ids import ArchiveId, ChannelKey
-from tidegate.core.readable_values import counted
+from tidegate.core.rules.readable_values import counted
 from tidegate.database.pool import Connection
 from tidegate.history.rules.message_links import original_link
 from tidegate.web.api.parameters import BIGGEST, POSITIVE, Place, Text

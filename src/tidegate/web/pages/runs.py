@@ -12,7 +12,7 @@ from fastapi.responses import Response
 
 from tidegate.accounts.queries import accounts
 from tidegate.core.ids import RunId
-from tidegate.core.readable_values import counted
+from tidegate.core.rules.readable_values import counted
 from tidegate.database.pool import Connection, Database
 from tidegate.reminders.queries import reminders, run_states, run_targets, runs
 from tidegate.reminders.queries.runs import Run

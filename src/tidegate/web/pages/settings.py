@@ -13,7 +13,7 @@ from tidegate.access.queries.tokens import TokenScope
 from tidegate.app.operator_requests import token_end
 from tidegate.app.settings_document import setting_rows
 from tidegate.core.errors import BadInput
-from tidegate.core.readable_values import counted
+from tidegate.core.rules.readable_values import counted
 from tidegate.web.api.parameters import days_of
 from tidegate.web.auth.sign_in import LONGEST_PASSWORD, WrongPassword, hash_password, require_password, signed_out
 from tidegate.web.auth.token_check import AsSet, InDatabase

@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from tidegate.core.readable_values import counted, readable_size, readable_time
+from tidegate.core.rules.readable_values import counted, readable_size, readable_time
 
 NOON = datetime(2026, 11, 18, 12, 0, 5, 123456, tzinfo=UTC)
 
