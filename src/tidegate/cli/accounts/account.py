@@ -197,8 +197,7 @@ def set_(
         str | None,
         typer.Option(
             metavar="URL|-|none",
-            help="Connect through socks5://HOST:PORT or http://HOST:PORT; none removes it. "
-            "With - it is asked for, and stays out of the process list.",
+            help="The proxy to use; none removes it. With - it is asked for and stays out of the process list.",
         ),
     ] = None,
 ) -> None:

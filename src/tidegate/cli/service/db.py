@@ -13,6 +13,7 @@ import typer
 from tidegate.cli import command_runner
 from tidegate.cli.options import Json
 from tidegate.core import terminal
+from tidegate.core.rules.readable_values import counted
 
 if TYPE_CHECKING:
     from tidegate.app.settings import Settings
@@ -160,7 +161,8 @@ def _print_distrusted(found: DistrustedAccess, *, as_json: bool) -> None:
         terminal.print_json(asdict(found))
         return
     terminal.print_line(
-        f"Every browser has to sign in again: {found.sessions} sessions and {found.links} sign-in links are gone."
+        f"Every browser has to sign in again: {counted(found.sessions, 'session')} and "
+        f"{counted(found.links, 'sign-in link')} are gone."
     )
     if found.tokens:
         names = ", ".join(f'"{name}"' for name in found.tokens)
@@ -214,8 +216,9 @@ async def _change_key() -> None:
             "Every secret is under the first key of TIDEGATE_KEY. Put a new key before it, then run this again."
         )
     terminal.say(
-        f'{count} secrets are encrypted with the key "{ring.ids[0]}" now. Copy {ring.source} to every machine that '
-        "runs Tidegate. The older keys in it are needed for older backups; remove their lines when those are gone."
+        f'{counted(count, "secret")} encrypted with the key "{ring.ids[0]}" now. Copy {ring.source} to every '
+        "machine that runs Tidegate. The older keys in it are needed for older backups; remove their lines when those "
+        "are gone."
     )
 
 

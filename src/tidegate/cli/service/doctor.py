@@ -12,6 +12,7 @@ from tidegate.cli.error_messages import explain
 from tidegate.cli.options import Json
 from tidegate.core import terminal
 from tidegate.core.errors import TidegateError
+from tidegate.core.rules.readable_values import counted
 
 if TYPE_CHECKING:
     from tidegate.app.composition import Runtime
@@ -88,6 +89,8 @@ def _print(checks: list[Check], live: str | None) -> None:
     failed = sum(one.status is CheckStatus.FAIL for one in checks)
     warned = sum(one.status is CheckStatus.WARN for one in checks)
     terminal.print_line("")
-    terminal.print_line(f"{len(checks) - failed - warned} ok, {warned} warnings, {failed} failures.")
+    terminal.print_line(
+        f"{len(checks) - failed - warned} ok, {counted(warned, 'warning')}, {counted(failed, 'failure')}."
+    )
     if live is not None and failed:
         terminal.say("If a platform differs, please report the lines above: they hold no secret and no message.")
