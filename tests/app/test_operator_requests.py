@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from tidegate.accounts.queries import accounts
@@ -21,6 +23,10 @@ from tidegate.platforms.discord import DISCORD
 from tidegate.platforms.interface import Channel
 from tidegate.platforms.telegram import TELEGRAM
 from tidegate.platforms.whatsapp import WHATSAPP
+from tidegate.reminders import saved_reminder
+from tidegate.reminders.queries import reminders
+from tidegate.reminders.reminder_parser import read_reminder
+from tidegate.workers.queries import commands
 
 
 @pytest.fixture
@@ -107,3 +113,34 @@ class TestStanding:
         assert "tidegate account set old --standing normal" in str(offers["old"])
         assert "warm-up is over" in str(offers["old"])
         assert offers["young"] is None
+
+
+async def test_a_renamed_account_keeps_everything(database: Database, seen: dict[Platform, KnownChannel]) -> None:
+    """Its reminders name it by its new name, its commands stay, and the feed says what it was called."""
+    written = {"name": "Friday stock", "account": "telegram", "all": True, "parts": [{"text": "Hello"}]}
+    async with database.transaction() as connection:
+        await saved_reminder.add(connection, read_reminder(json.dumps(written)), {})
+        account = (await accounts.find(connection, "telegram")).account.id
+        asked = await commands.ask(connection, account, "cycle", {})
+        await operator_requests.rename(connection, "telegram", "Ada 2")
+    async with database.connection() as connection:
+        kept = await reminders.find(connection, "Friday stock")
+        assert (kept.account, kept.account_name, kept.reminder.account) == (account, "Ada 2", "Ada 2")
+        assert (await channels.find(connection, str(seen[TELEGRAM].number))).seen_by == 1
+        assert await connection.fetchval("SELECT account FROM commands WHERE id = $1", asked) == account
+        event = await connection.fetchrow("SELECT subject, data FROM events WHERE kind = 'account.renamed'")
+    assert event is not None
+    assert dict(event) == {"subject": "Ada 2", "data": {"was": "telegram"}}
+
+
+@pytest.mark.usefixtures("seen")
+@pytest.mark.parametrize(
+    ("new", "sentence"), [("discord", "already"), (" x", "without spaces"), ("", "needs a name"), ("a\nb", "one line")]
+)
+async def test_a_name_that_cannot_be_had_changes_nothing(database: Database, new: str, sentence: str) -> None:
+    """bad-input-gets-a-sentence: another account has it, or it cannot be typed."""
+    async with database.transaction() as connection:
+        with pytest.raises(BadInput, match=sentence):
+            await operator_requests.rename(connection, "telegram", new)
+    async with database.connection() as connection:
+        assert (await accounts.find(connection, "telegram")).account.platform is TELEGRAM

@@ -105,7 +105,7 @@ async def test_a_given_up_archive_is_asked_for_again(database: Database, tmp_pat
     code, _, err = await run(database, tmp_path, "archive", "retry", "--all", "--reason", "copy")
     assert (code, err) == (3, "No such archive has failed.\n")
     code, _, err = await run(database, tmp_path, "archive", "retry", "--all", "--reason", "download")
-    assert (code, err.startswith("1 tried again")) == (0, True)
+    assert (code, err.startswith("The next cycle tries 1 archive again")) == (0, True)
 
 
 async def test_bad_input_is_a_sentence(database: Database, tmp_path: Path) -> None:

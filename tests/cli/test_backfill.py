@@ -62,7 +62,10 @@ async def test_bad_input_gets_a_sentence(home: Path, control: str) -> None:
         (("backfill", "Vault"), 2, "channel enable 1500000003 --full"),
         (("backfill", "--target", "0"), 2, "--target is a whole number"),
         (("backfill", "--target", "many"), 2, "--target is a whole number"),
-        (("backfill", "--since", "yesterday"), 2, "--since is a day"),
+        (("backfill", "--since", "yesterday"), 2, "--since is a date"),
+        (("backfill", "--since", "7"), 2, "--since is a date"),
+        (("backfill", "--since", "7 days"), 2, "--since is a date"),
+        (("backfill", "--since", "7d"), 3, "No channel is mirrored in full"),
         (("reconcile",), 3, "No channel is mirrored in full"),
         (("reconcile", "--limit", "0"), 2, "limit"),
     ]:

@@ -123,7 +123,7 @@ async def test_a_person_reads_lines(database: Database, tmp_path: Path) -> None:
         await process.communicate()
     os.close(terminal)
     assert re.fullmatch(
-        r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC  test\.happened +shop\\x1b\[2J  why=asked to wait seconds=30\r\n", line
+        r"\d{4}-\d\d-\d\d \d\d:\d\d UTC  test\.happened +shop\\x1b\[2J  why=asked to wait seconds=30\r\n", line
     )
 
 

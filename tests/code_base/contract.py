@@ -218,6 +218,7 @@ def document_contract() -> dict[str, list[str]]:
     """The fields of the documents that have a class, by the command that prints them."""
     from tidegate.access.documents import NewToken, TokenRow
     from tidegate.app.account_documents import AccountRow
+    from tidegate.app.doctor.check import DoctorDocument
     from tidegate.app.settings_document import SettingRow
     from tidegate.archives.documents import ArchiveRow, ArchiveShown
     from tidegate.demo.tour_check import Promise
@@ -227,6 +228,7 @@ def document_contract() -> dict[str, list[str]]:
     from tidegate.history.message_documents import ContextDocument
     from tidegate.lanes.documents import CallsRow
     from tidegate.maintenance.database_copies import DistrustedAccess
+    from tidegate.problems.documents import StatusDocument
     from tidegate.reminders.documents import EstimateShown, ReminderRow
     from tidegate.reminders.runs.documents import RunRow, RunShown
     from tidegate.reminders.runs.run_remainder import Remainder
@@ -246,6 +248,7 @@ def document_contract() -> dict[str, list[str]]:
         "cycle": CycleEnded,
         "db mark-restored": DistrustedAccess,
         "db restore": DistrustedAccess,
+        "doctor": DoctorDocument,
         "feed": FeedEvent,
         "reminder estimate": EstimateShown,
         "reminder fire": RunShown,
@@ -257,6 +260,7 @@ def document_contract() -> dict[str, list[str]]:
         "runs show": RunShown,
         "search": SearchDocument,
         "settings": SettingRow,
+        "status": StatusDocument,
         "token add": NewToken,
         "token list": TokenRow,
     }

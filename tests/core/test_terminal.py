@@ -72,15 +72,55 @@ class TestGuard:
             assert terminal.unguarded(guarded) is below
 
 
+def drawn(columns: list[str], rows: list[list[object]], *, width: int = 200, important: str | None = None) -> list[str]:
+    """The lines of a table at a terminal of that many columns."""
+    ours, theirs = os.openpty()
+    modes = termios.tcgetattr(theirs)
+    modes[1] &= ~termios.OPOST
+    termios.tcsetattr(theirs, termios.TCSANOW, modes)
+    with pytest.MonkeyPatch.context() as patched, os.fdopen(theirs, "w") as out, redirect_stdout(out):
+        patched.setenv("COLUMNS", str(width))
+        terminal.print_table(columns, rows, empty="", important=important)
+        out.flush()
+        shown = os.read(ours, 1 << 16).decode()
+    os.close(ours)
+    return OWN_CODES.sub("", shown).splitlines()
+
+
 class TestAnswers:
     def test_a_name_cannot_pass_for_a_row(self, capsys: pytest.CaptureFixture[str]) -> None:
-        """The first cell is one line; the lines of another stay in its own column."""
+        """In a pipe every row is one line, whatever its cells hold."""
         terminal.print_table(("title", "text"), [("shop\nforged", "one\ntwo"), ("b", ATTACK)], empty="")
         header, *lines = capsys.readouterr().out.splitlines()
+        assert header.split() == ["title", "text"]
+        assert lines[0].split() == [r"shop\nforged", r"one\ntwo"]
+        assert len(lines) == 2
+        assert dangers_in("".join(lines)) == []
+
+    def test_a_name_cannot_pass_for_a_row_at_a_terminal(self) -> None:
+        """The first cell is one line; the lines of another stay in its own column."""
+        header, *lines = drawn(["title", "text"], [["shop\nforged", "one\ntwo"], ["b", ATTACK]])
         assert header.split() == ["title", "text"]
         assert [line.split() for line in lines[:2]] == [[r"shop\nforged", "one"], ["two"]]
         assert lines[1].startswith(" " * len(r"shop\nforged"))
         assert dangers_in("".join(lines)) == []
+
+    def test_a_pipe_gets_every_cell_whole(self, capsys: pytest.CaptureFixture[str]) -> None:
+        """However long the lines are, nothing is cut or wrapped; values are written for people."""
+        long = "word " * 60 + "end"
+        terminal.print_table(["id", "on", "text"], [[120363943963611419, True, long], [7, False, ["a", "b"]]], empty="")
+        assert capsys.readouterr().out == (
+            f"id                  on   text\n120363943963611419  yes  {long}\n7                   no   a, b\n"
+        )
+
+    def test_a_terminal_breaks_no_id_and_shows_every_letter(self) -> None:
+        """The important column keeps its room, prose is wrapped, and columns without a value are left out."""
+        rows = [["Customers 10", 120363943963611419, "", "why " * 30 + "end"]]
+        lines = drawn(["title", "id", "nothing", "reason"], rows, width=60, important="title")
+        assert lines[0].split() == ["title", "id", "reason"]
+        assert lines[1].startswith("Customers 10  120363943963611419  why why")
+        assert all(len(line) <= 60 for line in lines)
+        assert " ".join(lines).count("why") == 30
 
     def test_a_name_cannot_pass_for_a_sentence(self, capsys: pytest.CaptureFixture[str]) -> None:
         """Only the first line of a sentence begins at the margin."""

@@ -36,7 +36,7 @@ async def ask_account(runtime: Runtime, account: Account, kind: str, args: dict[
     """
     require_active(account, kind)
     asking = asyncio.create_task(ask_owner(runtime.database, account.id, kind, args, within=ANSWERED_WITHIN))
-    watching = asyncio.create_task(_until_unable(runtime.database, account.name))
+    watching = asyncio.create_task(_until_unable(runtime.database, account))
     stop = asyncio.Event()
     serving = asyncio.create_task(_serve_if_nobody_does(runtime, account.id, stop))
     try:
@@ -74,12 +74,15 @@ async def _serve_if_nobody_does(runtime: Runtime, account: AccountId, stop: asyn
     await run_worker(runtime, openers=setup.openers, work=setup.work, stop=stop, handlers=setup.handlers, only=account)
 
 
-async def _until_unable(database: Database, name: str) -> None:
+async def _until_unable(database: Database, account: Account) -> None:
     """Raise when the account can no longer work, since no worker would answer."""
     while True:
         await SystemClock().sleep(timedelta(seconds=1))
         async with database.connection() as connection:
-            require_active((await accounts.find(connection, name)).account)
+            found = await accounts.get(connection, account.id)
+        if found is None:
+            raise TidegateError(f'Account "{account.name}" was removed.')
+        require_active(found)
 
 
 def require_active(account: Account, kind: str | None = None) -> None:

@@ -36,6 +36,7 @@ class AccountRow:
     unreachable_since: Instant | None
     unreachable_why: str | None
     offer: str | None
+    proxy: str | None
 
 
 async def account_rows(
@@ -92,4 +93,5 @@ def _row(listed: ListedAccount, about: _About) -> AccountRow:
         unreachable_since=instant(listed.unreachable_since),
         unreachable_why=listed.unreachable_why,
         offer=_offer(account, about),
+        proxy=listed.proxy,
     )

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from urllib.parse import urlsplit
 
+from tidegate.accounts.key_ring import KeyRing
 from tidegate.accounts.queries import accounts, secrets
 from tidegate.app.composition import Runtime, allowance_of, key_ring
 from tidegate.app.platform_registry import adapter_of
@@ -12,10 +14,12 @@ from tidegate.core.clock import SystemClock
 from tidegate.core.errors import BadInput
 from tidegate.core.ids import AccountId
 from tidegate.core.platform import Platform
+from tidegate.core.rules.proxy_address import ProxyAddress
 from tidegate.lanes.queries import pace
 from tidegate.lanes.queries.calls import CallLog
+from tidegate.platforms.account_proxy import PROXY, require_working
 from tidegate.platforms.interface import Accept, Me, SignInAttempt, SignInPrompts
-from tidegate.workers.queries import commands
+from tidegate.workers.queries import commands, workers
 
 
 @dataclass
@@ -58,6 +62,8 @@ async def rejoin(runtime: Runtime, account: Account, person: SignInPrompts) -> M
     if account.state is not AccountState.SIGNED_OUT:
         raise BadInput(f'"{account.name}" is {account.state.value}, not signed out; there is nothing to sign in again.')
     signed_in = SignedIn()
+    if (proxy := await _vault(runtime, account, await key_ring(runtime)).read(PROXY)) is not None:
+        signed_in.secrets[PROXY] = proxy
     try:
         me = await _sign_in(runtime, account, signed_in, person)
     finally:
@@ -73,10 +79,47 @@ async def rejoin(runtime: Runtime, account: Account, person: SignInPrompts) -> M
     return me
 
 
+async def set_proxy(runtime: Runtime, account: Account, proxy: ProxyAddress | None) -> None:
+    """Connect an account through a proxy from now on, or without one; it is tried first, and refused if it fails.
+
+    Its whole address is sealed as a sign-in is. The worker that serves the account connects again.
+    """
+    if proxy is not None:
+        await _require_usable(account, proxy)
+    ring = await key_ring(runtime)
+    async with runtime.database.transaction() as connection:
+        if proxy is None:
+            await secrets.forget(connection, account.id, PROXY)
+        else:
+            await secrets.keep(connection, ring, account.id, PROXY, proxy.url.encode())
+        await accounts.note_proxy(connection, account, None if proxy is None else proxy.shown)
+        if await workers.serves(connection, account.id):  # whoever takes it later connects anyway
+            await commands.ask(connection, account.id, "reconnect", {})
+            await commands.wake(connection)
+
+
+async def _require_usable(account: Account, proxy: ProxyAddress) -> None:
+    """Refuse a proxy that the platform's library cannot use, or that does not lead to the platform."""
+    platform = account.platform
+    if proxy.scheme not in platform.proxy_schemes:
+        known = " or ".join(f"{one}://" for one in platform.proxy_schemes)
+        can = f"only through {known} proxies" if known else "through no proxy"
+        raise BadInput(f"{platform.brand} accounts connect {can}. Nothing was changed.")
+    if account.loopback is not None:
+        there = urlsplit(account.loopback)
+        await require_working(proxy, str(there.hostname), there.port or 80)
+    elif platform.reached_at is not None:
+        await require_working(proxy, *platform.reached_at)
+
+
 async def forget(runtime: Runtime, account: Account) -> None:
     """Delete what its platform's library stores of an account that is about to be removed."""
-    vault = secrets.AccountVault(runtime.database, await key_ring(runtime), account.id)
+    vault = _vault(runtime, account, await key_ring(runtime))
     await adapter_of(account.platform, runtime, SystemClock()).forget(account, vault)
+
+
+def _vault(runtime: Runtime, account: Account, ring: KeyRing) -> secrets.AccountVault:
+    return secrets.AccountVault(runtime.database, ring, account.id)
 
 
 async def _sign_in(runtime: Runtime, account: Account, signed_in: SignedIn, person: SignInPrompts) -> Me:

@@ -23,6 +23,7 @@ from tidegate.core.errors import BadInput, TidegateError
 from tidegate.core.ids import ChannelKey, CommandId, TopicId
 from tidegate.database.pool import Connection, now_of
 from tidegate.lanes.queries import pace
+from tidegate.reminders.queries import reminders
 from tidegate.search.rules.query_language import Here, read_instant
 from tidegate.workers.queries import commands
 
@@ -197,6 +198,14 @@ async def set_standing(connection: Connection, settings: Settings, name: str, st
     await pace.set_pace(connection, account.id, allowance_of(settings, account.platform, standing))
     await commands.ask(connection, account.id, "look_again", {})
     return settings.pace_in_words(account.platform, standing)
+
+
+async def rename(connection: Connection, name: str, new: str) -> None:
+    """Call an account otherwise. Its channels, reminders, runs and open commands stay as they are."""
+    account = (await accounts.find(connection, name)).account
+    await accounts.rename(connection, account, new)
+    await reminders.name_account(connection, account.id, new)
+    await commands.ask(connection, account.id, "look_again", {})
 
 
 async def _change(connection: Connection, name: str, state: AccountState, *expected: AccountState) -> None:

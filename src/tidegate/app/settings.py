@@ -166,6 +166,10 @@ class Settings(BaseSettings):
         ExpiredMessages.KEEP,
         "Messages whose time to live ended: keep them, marked as deleted, or erase them.",
     )
+    backed_up_within: Span = setting(
+        timedelta(days=8),
+        "How old the last tidegate db backup may be before status reports it. Backups by other tools are unknown.",
+    )
 
     max_send_per_minute: Count = setting(
         40,

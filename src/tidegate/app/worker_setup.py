@@ -10,6 +10,7 @@ from functools import partial
 from typing import Any
 
 from tidegate.app.composition import Runtime
+from tidegate.app.doctor.platform_checks import PROBE, probe
 from tidegate.app.history_commands import history_handlers
 from tidegate.app.platform_registry import openers, platforms
 from tidegate.app.policies import filing_policy, policy_of
@@ -111,6 +112,7 @@ class WorkerServices:
             LOOK_AT_RUNS: self._look,
             "deliver": self._deliver,
             TEST_PRIVATELY: self._test_privately,
+            PROBE: probe,
             **history_handlers(self._database, self._policy),
         }
 

@@ -11,6 +11,7 @@ from tidegate.archives.queries.previews import Preview
 from tidegate.archives.rules.retry import FailureReason
 from tidegate.core.ids import ArchiveId, ChannelId, ChannelKey, MessageId, TopicId
 from tidegate.core.json_fields import Instant, instant
+from tidegate.core.rules.readable_values import readable_size
 from tidegate.database.pool import Connection
 from tidegate.database.row_values import from_row
 
@@ -161,7 +162,7 @@ def _preview(kept: Preview) -> PreviewRow | None:
 def preview_text(kept: Preview) -> str:
     """An archive's preview picture in words."""
     if kept.size is not None:
-        return f"{kept.mime}, {kept.size} bytes, from message {kept.message}"
+        return f"{kept.mime}, {readable_size(kept.size)}, from message {kept.message}"
     if kept.trouble:
         return f"none: {kept.trouble}" + (" It is tried again after the next cycle." if kept.looking else "")
     return "none yet; it is looked for after the next cycle" if kept.looking else "none was posted with it"

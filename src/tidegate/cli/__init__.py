@@ -5,6 +5,7 @@ A noun's module imports what its work needs inside its commands, so that ``tideg
 
 from __future__ import annotations
 
+import os
 from typing import Annotated
 
 import typer
@@ -18,7 +19,7 @@ from tidegate.cli.demo import demo, loopback
 from tidegate.cli.error_messages import as_sentences
 from tidegate.cli.history import backfill, context, search
 from tidegate.cli.reminders import reminder, runs
-from tidegate.cli.service import db, feed, settings, token, web, worker
+from tidegate.cli.service import completion, db, doctor, feed, settings, status, token, web, worker
 from tidegate.core.terminal import guard_streams, print_line
 
 app = typer.Typer(
@@ -52,6 +53,8 @@ def _print_version(*, on: bool) -> None:
 # One line a command; a noun with several commands is a Typer of its own: app.add_typer(noun.app, name="noun").
 app.command("serve")(worker.serve)
 app.command("worker")(worker.worker)
+app.command("status")(status.show)
+app.command("doctor")(doctor.doctor)
 app.add_typer(account.app, name="account")
 app.add_typer(channel.app, name="channel")
 app.command("plan")(plan.plan)
@@ -69,6 +72,7 @@ app.add_typer(db.app, name="db")
 app.command("feed")(feed.show)
 app.command("calls")(calls.show)
 app.command("web")(web.web)
+app.command("completion")(completion.completion)
 app.command("loopback")(loopback.loopback)
 app.command("demo")(demo.demo)
 
@@ -76,5 +80,7 @@ app.command("demo")(demo.demo)
 def main() -> None:
     """The ``tidegate`` program."""
     guard_streams()
+    if completion.VARIABLE in os.environ:
+        completion.answer_shell()
     with as_sentences():
         app()

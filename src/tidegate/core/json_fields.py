@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from datetime import datetime
 from typing import Annotated, Any
-from zoneinfo import ZoneInfo
 
 from pydantic import BeforeValidator, Field
 
@@ -17,11 +16,6 @@ Instant = Annotated[str, Field(json_schema_extra={"format": "date-time"})]
 def instant(at: datetime | None) -> str | None:
     """An instant as text; None where there is none."""
     return None if at is None else at.isoformat()
-
-
-def on_clock(at: datetime | None, zone: ZoneInfo) -> str:
-    """An instant as that zone's clock shows it, with its offset; empty where there is none."""
-    return "" if at is None else at.astimezone(zone).isoformat(" ", "minutes")
 
 
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")

@@ -75,6 +75,10 @@ class Platform(str):
     """Whether an account can write to itself."""
     links_by_phone: bool = False
     """Whether an account can be signed in by a code that is typed into a phone."""
+    proxy_schemes: tuple[str, ...] = ()
+    """The kinds of proxies through which its library can connect; none where it cannot."""
+    reached_at: tuple[str, int] | None = None
+    """A host and port of the platform, to try a proxy with."""
     sessions_shown_at: str | None = None
     """Where a person finds the session of an account and can end it; None where there is no session to end."""
     library_schema: str | None = None

@@ -9,18 +9,26 @@ from __future__ import annotations
 import getpass
 import io
 import os
+import re
 import sys
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from tidegate.core.errors import BadInput
+from tidegate.core.rules.readable_values import readable_time, yes_or_no
+from tidegate.core.rules.table_layout import GAP, column_widths
 from tidegate.core.rules.terminal_text import json_text, many_lines, one_line
 
 if TYPE_CHECKING:  # loaded when something is drawn, so that --help is quick
     from rich.console import Console
     from rich.progress import Progress, TaskID
+
+
+_ID = re.compile(r"(?:[-+]?[0-9][0-9.,:@a-z-]*(?: [0-9]{2}:[0-9]{2} \S{1,5}| bytes?| [kMGT]B)?)?", re.ASCII)
+"""Numbers, ids, sizes and times, which are never broken; a cell may also be empty."""
 
 
 class GuardedStream(io.TextIOBase):
@@ -115,40 +123,96 @@ def refuse_terminal(file: Path) -> None:
             os.close(opened)
 
 
-def print_table(columns: Sequence[str], rows: Iterable[Sequence[object]], *, empty: str) -> None:
+def print_table(
+    columns: Sequence[str], rows: Iterable[Sequence[object]], *, empty: str, important: str | None = None
+) -> None:
     """Print a table for people; *empty* says what to do next if there are no rows.
 
-    The first cell of a row is one line, so that no name can pass for a row of its own.
+    In a pipe or file each row is one line, however long, and no cell is cut. At a terminal cells are wrapped to fit:
+    the *important* column last, and ids never. Columns without any value are left out there.
     """
+    table = [[_cell(value) for value in row] for row in rows]
+    if not table:
+        say(empty)
+    elif sys.stdout.isatty():
+        _draw_table(columns, table, important)
+    else:
+        _print_lines([list(columns), *table])
+
+
+def _cell(value: object) -> str:
+    """A value as people read it."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return yes_or_no(value)
+    if isinstance(value, datetime):
+        return readable_time(value)
+    if isinstance(value, list | tuple):
+        return ", ".join(map(_cell, value))
+    return str(value)
+
+
+def _print_lines(lines: Sequence[Sequence[str]]) -> None:
+    """Print aligned columns, one line a row."""
+    from rich.cells import cell_len
+
+    safe = [[one_line(cell) for cell in line] for line in lines]
+    widths = [max(map(cell_len, column)) for column in zip(*safe, strict=True)]
+    for line in safe:
+        padded = (cell + " " * (width - cell_len(cell)) for cell, width in zip(line, widths, strict=True))
+        print((" " * GAP).join(padded).rstrip())
+
+
+def _draw_table(columns: Sequence[str], rows: Sequence[Sequence[str]], important: str | None) -> None:
+    """Draw a table as wide as the terminal. The first cell of a row is one line, so no name can pass for a row."""
     from rich.table import Table
     from rich.text import Text
 
-    lines = [["" if cell is None else str(cell) for cell in row] for row in rows]
-    if not lines:
-        say(empty)
-        return
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for column in columns:
-        table.add_column(Text(one_line(column)))
-    for first, *others in lines:
-        table.add_row(Text(one_line(first)), *(Text(many_lines(cell)) for cell in others))
+    used = [place for place in range(len(columns)) if any(row[place] for row in rows)]
+    names = [one_line(columns[place]) for place in used]
+    safe = [[one_line(row[used[0]]), *(many_lines(row[place]) for place in used[1:])] for row in rows]
     console = _console(sys.stdout)
+    widths = _widths(names, safe, console.width, important)
+    table = Table(box=None, pad_edge=False, padding=(0, GAP, 0, 0), header_style="bold")
+    for name, width in zip(names, widths, strict=True):
+        table.add_column(Text(name), width=width, overflow="fold")
+    for row in safe:
+        table.add_row(*map(Text, row))
+    console.width = max(console.width, sum(widths) + GAP * len(widths))
     with console.capture() as drawn:
         console.print(table)
-    unguarded(sys.stdout).write(drawn.get())  # not by Rich, which handles a closed pipe differently
+    lines = "\n".join(line.rstrip() for line in drawn.get().split("\n"))
+    unguarded(sys.stdout).write(lines)  # not by Rich, which handles a closed pipe differently
 
 
-def print_rows(columns: Sequence[str], rows: Iterable[Mapping[str, object]], *, empty: str = "") -> None:
+def _widths(names: Sequence[str], rows: Sequence[Sequence[str]], room: int, important: str | None) -> list[int]:
+    from rich.cells import cell_len
+
+    cells = [[name, *column] for name, column in zip(names, zip(*rows, strict=True), strict=True)]
+    natural = [max(cell_len(line) for cell in column for line in cell.split("\n")) for column in cells]
+    whole = [place for place, column in enumerate(cells) if all(_ID.fullmatch(cell) for cell in column[1:])]
+    first = [place for place, name in enumerate(names) if name == important]
+    return column_widths(natural, room, whole=whole, important=first)
+
+
+def print_rows(
+    columns: Sequence[str], rows: Iterable[Mapping[str, object]], *, empty: str = "", important: str | None = None
+) -> None:
     """Print a table of documents for people: these keys of each, without underscores in the headings."""
     print_table(
         [column.replace("_", " ") for column in columns], ([row[column] for column in columns] for row in rows),
-        empty=empty,
+        empty=empty, important=important,
     )  # fmt: skip
 
 
 def print_values(values: Iterable[tuple[str, object]]) -> None:
-    """Print one thing for people: each name and its value on a line of their own."""
-    print_table(["what", "value"], ((name.replace("_", " "), value) for name, value in values), empty="")
+    """Print one thing for people: each name and its value on a line of its own; what has no value is left out."""
+    shown = [(name.replace("_", " "), text) for name, value in values if (text := _cell(value))]
+    width = max((len(name) for name, _ in shown), default=0)
+    for name, text in shown:
+        indent = "\n" + " " * (width + GAP)
+        print(f"{one_line(name):<{width}}{' ' * GAP}{many_lines(text).replace(chr(10), indent)}")
 
 
 def print_qr(text: str) -> None:

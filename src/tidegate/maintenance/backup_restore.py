@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import asyncpg
+import structlog
 
 from tidegate.core.errors import BadInput, TidegateError
 from tidegate.core.platform import library_schemas
@@ -37,6 +38,7 @@ from tidegate.maintenance.row_loader import load
 PLAIN = ("--no-owner", "--no-privileges")  # the restoring user owns it
 CUSTOM = ("--format=custom",)  # never a folder or a tar, whose names could lead to other files
 _NAME = "tidegate backup"
+_log = structlog.get_logger(__name__)
 
 
 async def back_up(address: Address, file: Path, *, force: bool, tell: Tell) -> None:
@@ -50,6 +52,18 @@ async def back_up(address: Address, file: Path, *, force: bool, tell: Tell) -> N
             )  # fmt: skip
         except TidegateError as problem:
             raise TidegateError(f"The backup {file} was not written: {problem}") from problem
+    await _note_backup(address.direct)
+
+
+async def _note_backup(url: str) -> None:
+    """Store when the last backup was made. A standby or an older schema cannot; the backup is as good."""
+    connection = await connect(url, name=_NAME)
+    try:
+        await connection.execute("UPDATE house SET backed_up_at = clock_now()")
+    except asyncpg.PostgresError:
+        _log.info("backup.not_noted", exc_info=True)
+    finally:
+        await connection.close()
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from markupsafe import Markup
 
 from tidegate.core.durations import span_text
 from tidegate.core.platform import platform_named
+from tidegate.core.rules.readable_values import counted, readable_size
 from tidegate.web.rules.formatted_text import host_of, safe_address
 from tidegate.web.rules.message_details import reaction_words
 
@@ -70,11 +71,6 @@ def number(count: float) -> str:
     return f"{count:,}"
 
 
-def counted(count: int, what: str) -> str:
-    """A count with its noun: 1 message, 1,086 messages."""
-    return f"{count:,} {what}" if count == 1 else f"{count:,} {what}s"
-
-
 _TURNING = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 _QUOTED = re.compile('"([^"]+)"')
 _OTHER_WAY = ("R", "AL", "AN")
@@ -111,16 +107,6 @@ def span(length: timedelta | None) -> str:
     return "—" if length is None else span_text(timedelta(seconds=round(length.total_seconds())))
 
 
-def size(count: int) -> str:
-    """Bytes as people read them: 1.5 GB."""
-    length, unit = float(count), "bytes"
-    for further in ("kB", "MB", "GB", "TB"):
-        if length < 1_000:
-            break
-        length, unit = length / 1_000, further
-    return f"{count} bytes" if unit == "bytes" else f"{length:.1f} {unit}"
-
-
 FILTERS: Mapping[str, Any] = {
     "known": known,
     "when": when,
@@ -139,6 +125,6 @@ FILTERS: Mapping[str, Any] = {
     "brief": brief,
     "named": named,
     "span": span,
-    "size": size,
+    "size": readable_size,
     "brand": lambda platform: platform_named(platform).brand,
 }

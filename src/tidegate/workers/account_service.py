@@ -37,6 +37,9 @@ OPEN_AT_ONCE = 20
 """How many accounts a worker connects at a time: a thousand at once would be slow and look like an attack."""
 
 
+HUNG_UP_WITHIN = timedelta(seconds=5)
+"""How long calls in flight may take before an account is disconnected to connect again."""
+
 LOSS_STORED_AFTER = timedelta(seconds=30)
 """A connection that is back within this time is not reported as lost."""
 
@@ -90,15 +93,28 @@ class AccountService:
         return self.lane
 
     async def look_again(self) -> None:
-        """Apply a change by the operator: a pause, a resume, or a new sign-in."""
+        """Apply a change by the operator: a pause, a resume, another name, or a new sign-in."""
         async with self._deps.database.connection() as connection:
-            self.account = (await accounts.find(connection, self.account.name)).account
+            found = await accounts.get(connection, self.account.id)
+        if found is None:
+            return
+        self.account = found
         if self.lane is not None:
             gate = self.lane.gate
+            gate.account = self.lane.account = found
             gate.sends = self._deps.limits(self.account).sends
             if gate.stopped is None:
                 (gate.resume if self.account.state is AccountState.ACTIVE else gate.pause)()
         self._changed.set()
+
+    async def reconnect(self) -> None:
+        """Disconnect and connect again, as after a change of the account's proxy; calls in flight end first."""
+        await self.look_again()
+        if self.lane is not None:
+            await self.lane.gate.drain(HUNG_UP_WITHIN)
+        self.task.cancel()
+        await asyncio.wait([self.task])
+        self.task = asyncio.create_task(self._serve(), name=f"serving {self.account.name}")
 
     async def stop(self, *, within: timedelta) -> None:
         """Make no further call, give those in flight a moment to end, and disconnect; a hanging call is abandoned."""
@@ -252,7 +268,7 @@ class AccountService:
         state = problem.leaves.value
         log.warning("account.needs_a_person", account=self.account.name, state=state, problem=str(problem))
         async with self._deps.database.connection() as connection:
-            self.account = (await accounts.find(connection, self.account.name)).account
+            self.account = await accounts.get(connection, self.account.id) or self.account
 
 
 def _sentence(problem: Exception) -> str:

@@ -31,7 +31,7 @@ class CommandLoop:
     ) -> None:
         self._database = database
         self._serving = serving
-        self._handlers = {"look_again": _look_again, **handlers}
+        self._handlers = {"look_again": _look_again, "reconnect": _reconnect, **handlers}
         self._answering: dict[CommandId, asyncio.Task[None]] = {}
 
     @property
@@ -89,3 +89,7 @@ def _unexpected(command: Command, problem: Exception) -> CommandAnswer:
 
 async def _look_again(serving: AccountService, _: dict[str, Any]) -> None:
     await serving.look_again()
+
+
+async def _reconnect(serving: AccountService, _: dict[str, Any]) -> None:
+    await serving.reconnect()

@@ -17,8 +17,10 @@ from tidegate.events.kinds.accounts import (
     AccountAdded,
     AccountBanned,
     AccountPaused,
+    AccountProxySet,
     AccountReachable,
     AccountRemoved,
+    AccountRenamed,
     AccountResumed,
     AccountSignedOut,
     AccountStandingSet,
@@ -54,6 +56,7 @@ class ListedAccount:
     epoch: int
     unreachable_since: datetime | None
     unreachable_why: str | None
+    proxy: str | None = None
 
 
 # People
@@ -136,6 +139,12 @@ async def find(connection: Connection, name: str) -> ListedAccount:
     return _listed(row)
 
 
+async def get(connection: Connection, account: AccountId) -> Account | None:
+    """The account of that number, whatever it is called by now; None when it was removed."""
+    row = await connection.fetchrow(f"{_LISTED} WHERE a.id = $1", account)
+    return None if row is None else _account(row)
+
+
 async def seeing(connection: Connection, name: str, channels: Collection[ChannelKey]) -> AccountId | None:
     """The account of that name, if it sees one of these channels."""
     number: int | None = await connection.fetchval(
@@ -163,8 +172,8 @@ async def change_state(
 ) -> bool:
     """Change an account to *state* from one of the *expected* ones, with its event; False when it was in none."""
     name = await connection.fetchval(
-        "UPDATE accounts SET state = $2, state_until = $3, state_why = $5 WHERE id = $1 AND state = ANY($4) "
-        "RETURNING name",
+        "UPDATE accounts SET state = $2, state_until = $3, state_why = $5, state_since = clock_now() "
+        "WHERE id = $1 AND state = ANY($4) RETURNING name",
         account, state.value, until, [one.value for one in expected], why,
     )  # fmt: skip
     if name is None:
@@ -178,6 +187,24 @@ async def set_standing(connection: Connection, account: Account, standing: Stand
     await connection.execute("UPDATE accounts SET standing = $2 WHERE id = $1", account.id, standing.value)
     changed = AccountStandingSet(standing=standing.value, was=account.standing.value)
     await feed.record(connection, account.name, changed)
+
+
+async def rename(connection: Connection, account: Account, name: str) -> None:
+    """Call an account otherwise, with its event; inside a transaction. Whatever belongs to it names it by number."""
+    if not name.isprintable():
+        raise BadInput("An account's name is one line, without characters that cannot be seen.")
+    await require_free(connection, name)
+    try:
+        await connection.execute("UPDATE accounts SET name = $2 WHERE id = $1", account.id, name)
+    except asyncpg.UniqueViolationError:
+        raise _taken(name) from None
+    await feed.record(connection, name, AccountRenamed(was=account.name))
+
+
+async def note_proxy(connection: Connection, account: Account, shown: str | None) -> None:
+    """Store what people may see of an account's proxy, with its event; None where it has none."""
+    await connection.execute("UPDATE accounts SET proxy = $2 WHERE id = $1", account.id, shown)
+    await feed.record(connection, account.name, AccountProxySet(proxy=shown))
 
 
 async def note_stop(connection: Connection, account: AccountId, stop: SignedOut | Banned) -> bool:
@@ -316,7 +343,7 @@ async def owned(connection: Connection, owner: WorkerNumber) -> list[ServedAccou
 
 
 _LISTED = f"""
-    SELECT {_COLUMNS}, a.epoch, w.name AS served_by, a.unreachable_since, a.unreachable_why,
+    SELECT {_COLUMNS}, a.epoch, w.name AS served_by, a.unreachable_since, a.unreachable_why, a.proxy,
         (SELECT max(until) FROM waits WHERE account = a.id AND kind = 'account' AND until > clock_now()) AS paused_until
     FROM accounts a LEFT JOIN workers w ON w.number = a.owner AND w.ended_at IS NULL
 """
@@ -344,6 +371,7 @@ def _listed(row: asyncpg.Record) -> ListedAccount:
         row["epoch"],
         row["unreachable_since"],
         row["unreachable_why"],
+        row["proxy"],
     )
 
 

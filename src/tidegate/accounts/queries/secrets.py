@@ -44,6 +44,11 @@ async def keep(connection: Connection, ring: KeyRing, account: AccountId, name: 
     )  # fmt: skip
 
 
+async def forget(connection: Connection, account: AccountId, name: str) -> None:
+    """Delete a secret of *account*, if there is one."""
+    await connection.execute("DELETE FROM secrets WHERE account = $1 AND name = $2", account, name)
+
+
 async def service_secret(database: Database, ring: KeyRing, name: str, *, first: bytes) -> bytes:
     """A secret of Tidegate itself; *first* is stored where there is none yet, by the first process that asks."""
     key_id, sealed = ring.seal(first, _own_bond(name))

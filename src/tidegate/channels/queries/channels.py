@@ -257,15 +257,22 @@ def number_in(written: str) -> int | None:
     return int(written)
 
 
-async def listing(connection: Connection, account: AccountId | None = None) -> list[KnownChannel]:
-    """All channels, or those that *account* sees."""
+async def listing(
+    connection: Connection,
+    account: AccountId | None = None,
+    *,
+    platform: Platform | None = None,
+    enabled: bool | None = None,
+) -> list[KnownChannel]:
+    """All channels, or those that *account* sees, of one *platform*, that are mirrored (*enabled*) or are not."""
     rows = await connection.fetch(
         f"""{_KEPT}
-        WHERE $1::bigint IS NULL OR EXISTS (SELECT FROM sights s WHERE s.channel = c.id AND s.account = $1)
+        WHERE ($1::bigint IS NULL OR EXISTS (SELECT FROM sights s WHERE s.channel = c.id AND s.account = $1))
+          AND ($2::text IS NULL OR c.platform = $2) AND ($3::boolean IS NULL OR c.enabled = $3)
         ORDER BY c.title, c.id
         """,
-        account,
-    )
+        account, None if platform is None else platform.name, enabled,
+    )  # fmt: skip
     return [_kept(row) for row in rows]
 
 

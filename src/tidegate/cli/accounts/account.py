@@ -5,19 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import asdict
 from datetime import timedelta
-from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from tidegate.app.platform_registry import platforms
 from tidegate.cli import command_runner
 from tidegate.cli.accounts.sign_in import TerminalPrompts, standing_of
-from tidegate.cli.options import AccountName, Json
+from tidegate.cli.options import AccountName, Json, PlatformName
 from tidegate.core import terminal
 from tidegate.core.account import Account, AccountState, Standing
 from tidegate.core.errors import BadInput, PlatformError
 from tidegate.core.platform import Platform, platform_named
+from tidegate.core.rules.natural_order import natural_key
+from tidegate.core.rules.readable_values import readable_time
 
 if TYPE_CHECKING:
     from tidegate.accounts.queries.accounts import ListedAccount
@@ -30,7 +31,6 @@ def _brands(fact: str) -> str:
 
 
 app = typer.Typer(help="Connected accounts, and the worker that serves each.", no_args_is_help=True)
-PlatformName = StrEnum("PlatformName", [(one.name, one.name) for one in platforms()])  # type: ignore[misc]
 Phone = Annotated[
     str | None,
     typer.Option(
@@ -109,7 +109,7 @@ async def _sign_in(name: str, phone: str | None) -> None:
 
 @app.command("list")
 def list_(*, json: Json = False) -> None:
-    """List accounts: state, next action, worker, pace, and why an account was stopped."""
+    """List accounts: state, worker, pace, and what to do next."""
     command_runner.run(_list(as_json=json))
 
 
@@ -123,7 +123,15 @@ async def _list(*, as_json: bool) -> None:
         return
     columns = ["name", "platform", "state", "served_by", "pace", "paused_until", "next_action"]
     columns += [column for column in ("why", "unreachable_why", "offer") if any(row[column] for row in rows)]
-    terminal.print_rows(columns, rows, empty="No accounts yet; add one with: tidegate account add")
+    lines = [_readable(row) for row in sorted(rows, key=lambda row: natural_key(row["name"]))]
+    empty = "No accounts yet; add one with: tidegate account add"
+    terminal.print_rows(columns, lines, empty=empty, important="name")
+
+
+def _readable(row: dict[str, Any]) -> dict[str, Any]:
+    """The fields of an account as people read them."""
+    times = {name: readable_time(row[name]) for name in ("paused_until", "unreachable_since")}
+    return {**row, **times, "state": row["state"].replace("_", " ")}
 
 
 @app.command()
@@ -140,7 +148,7 @@ async def _show(name: str, *, as_json: bool) -> None:
     if as_json:
         terminal.print_json(row)
     else:
-        terminal.print_values(row.items())
+        terminal.print_values((name, value) for name, value in _readable(row).items() if name != "epoch")
 
 
 @app.command()
@@ -151,7 +159,7 @@ def pause(name: AccountName) -> None:
 
 @app.command()
 def resume(name: AccountName) -> None:
-    """Let an account work again after a pause, or after a ban has ended."""
+    """Let an account work again after a pause or a ban."""
     command_runner.run(_change(name, AccountState.ACTIVE, [AccountState.PAUSED, AccountState.BANNED]))
 
 
@@ -177,25 +185,62 @@ async def _tell_owner(runtime: Runtime, found: ListedAccount) -> bool:
     return answer is not None and answer.state == "done"
 
 
-@app.command(
-    "set", help=f"Change an account's standing, which sets how fast a {_brands('paced_by_standing')} account sends."
-)
+@app.command("set")
 def set_(
     name: AccountName,
     standing: Annotated[
-        Standing,
+        Standing | None,
         typer.Option(help="How well the platform knows the account: new (sends slowly), normal or established."),
-    ],
+    ] = None,
+    rename: Annotated[str | None, typer.Option(metavar="NEW", help="Give the account another name.")] = None,
+    proxy: Annotated[
+        str | None,
+        typer.Option(
+            metavar="URL|-|none",
+            help="The proxy to use; none removes it. With - it is asked for and stays out of the process list.",
+        ),
+    ] = None,
 ) -> None:
-    command_runner.run(_set(name, standing))
+    """Change an account: its standing, its name, its proxy."""
+    if standing is None and rename is None and proxy is None:
+        raise typer.BadParameter("say what to change: --standing, --rename or --proxy")
+    command_runner.run(_set(name, standing, rename, proxy))
 
 
-async def _set(name: str, standing: Standing) -> None:
+async def _set(name: str, standing: Standing | None, rename: str | None, proxy: str | None) -> None:
     from tidegate.app import operator_requests
 
-    async with command_runner.runtime() as runtime, runtime.database.transaction() as connection:
-        pace = await operator_requests.set_standing(connection, runtime.settings, name, standing)
-    terminal.say(f'"{name}" is now {standing.value} and sends {pace}.')
+    pace = ""
+    async with command_runner.runtime() as runtime:
+        if proxy is not None:  # first: it can be refused by others than us
+            await _set_proxy(runtime, name, proxy)
+        async with runtime.database.transaction() as connection:
+            if standing is not None:
+                pace = await operator_requests.set_standing(connection, runtime.settings, name, standing)
+            if rename is not None:
+                await operator_requests.rename(connection, name, rename)
+    if standing is not None:
+        terminal.say(f'"{name}" is now {standing.value} and sends {pace}.')
+    if rename is not None:
+        terminal.say(f'Account "{name}" is now called "{rename}". Its channels, reminders and runs stay with it.')
+
+
+async def _set_proxy(runtime: Runtime, name: str, written: str) -> None:
+    """Check a proxy and use it from now on; a refusal changes nothing."""
+    from tidegate.accounts.queries import accounts
+    from tidegate.app.account_setup import set_proxy
+    from tidegate.cli.accounts.sign_in import hidden_answer
+    from tidegate.core.rules.proxy_address import parse_proxy
+
+    async with runtime.database.connection() as connection:
+        account = (await accounts.find(connection, name)).account
+    given = await hidden_answer("Proxy, such as socks5://USER:PASSWORD@HOST:1080") if written == "-" else written
+    address = None if given.strip().lower() == "none" else parse_proxy(given.strip())
+    await set_proxy(runtime, account, address)
+    if address is None:
+        terminal.say(f'Account "{name}" connects without a proxy now.')
+    else:
+        terminal.say(f'Account "{name}" connects through {address.shown} now; it was tried and answers.')
 
 
 @app.command()
@@ -209,7 +254,7 @@ def remove(
 ) -> None:
     """Sign an account out at its platform and delete it here. Mirrored messages stay."""
     if not yes:
-        terminal.confirm(f'Forget account "{name}" and its sign-in?')
+        terminal.confirm(f'Delete account "{name}" and its sign-in?')
     command_runner.run(_remove(name, keep_session=keep_session))
 
 

@@ -62,6 +62,11 @@ class TerminalPrompts:
         return await _ask(f"{again} Password{f' (hint: {hint})' if hint else ''}".strip(), hidden=True)
 
 
+async def hidden_answer(question: str) -> str:
+    """A secret: hidden while it is typed, or read from standard input."""
+    return await _ask(question, hidden=True)
+
+
 async def _ask(question: str, *, hidden: bool = False) -> str:
     """One answer; without a terminal it is read from standard input and no question is printed."""
     if not sys.stdin.isatty():

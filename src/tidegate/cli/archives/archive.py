@@ -10,10 +10,13 @@ import typer
 
 from tidegate.archives.rules.retry import FailureReason
 from tidegate.cli import command_runner
+from tidegate.cli.archives.archive_text import archive_lines, state_text
 from tidegate.cli.options import Json
 from tidegate.core import terminal
 from tidegate.core.errors import BadInput, NothingToDo
 from tidegate.core.ids import ArchiveId
+from tidegate.core.rules.natural_order import natural_key
+from tidegate.core.rules.readable_values import counted, readable_size, readable_time
 
 app = typer.Typer(help="Archives: what was found, what they contain, and what failed.", no_args_is_help=True)
 
@@ -30,7 +33,7 @@ def list_(
     *,
     json: Json = False,
 ) -> None:
-    """List archives, newest first: their state, and for failures the reason and the next attempt."""
+    """List archives, newest first, and why they failed."""
     command_runner.run(_list(state or [], channel, limit, as_json=json))
 
 
@@ -52,31 +55,22 @@ async def _list(states: list[str], named: str | None, limit: int, *, as_json: bo
     terminal.print_table(
         ["id", "name", "channel", "parts", "size", "files inside", "state", "flags"],
         (
-            [row["id"], row["name"], row["title"], row["parts"], row["size"], row["contents"], _state(row), flags]
+            [row["id"], row["name"], row["title"], row["parts"], readable_size(row["size"]), row["contents"],
+             state_text(row), row["flags"]]
             for row in rows
-            for flags in [", ".join(row["flags"])]
         ),
-        empty=_none_found(states, named),
-    )
+        empty=_none_found(states, named), important="name",
+    )  # fmt: skip
+    if len(rows) == limit:
+        terminal.say(f"Showing {limit:,}; use --limit N for more.")
 
 
 def _none_found(states: list[str], channel: str | None) -> str:
     """What an empty list means: nothing matches the filters, or nothing was found yet."""
     if not states and channel is None:
         return "No archives yet. Cycles find them: tidegate cycle ACCOUNT"
-    which = f"{' or '.join(states)} archives".strip()
+    which = f"{' or '.join(state.replace('_', ' ') for state in states)} archives".strip()
     return f"No {which}." if channel is None else f"No {which} in {channel}."
-
-
-def _state(row: dict[str, Any]) -> str:
-    """An archive's state and why, and of a failure how often it was tried and when it is tried again."""
-    if row["reason"] is None:
-        return str(row["state"])
-    if row["state"] == "waiting":
-        return f"waiting: {row['reason']}"
-    tries = f"{row['attempts']} {'try' if row['attempts'] == 1 else 'tries'}"
-    again = f", next {row['next_try_at'][:16].replace('T', ' ')} UTC" if row["next_try_at"] else ""
-    return f"{row['state']}: {row['reason']}, {tries}{again}"
 
 
 @app.command()
@@ -97,15 +91,32 @@ async def _show(archive: ArchiveId, *, as_json: bool) -> None:
     if as_json:
         terminal.print_json(shown)
         return
-    shown["preview"] = preview_text(kept)
-    inside = shown.pop("inside")
-    files, posted = shown.pop("files"), shown.pop("deliveries")
-    terminal.print_values(shown.items())
-    terminal.print_rows(["name", "size", "message", "sha256"], files)
-    if posted:
-        terminal.print_rows(["title", "name", "way", "state", "message", "sent_at"], posted)
-    empty = "Nothing is known of what is inside."
-    terminal.print_table(["inside", "size"], ([one["path"], one["size"]] for one in inside), empty=empty)
+    terminal.print_values(archive_lines(shown, preview_text(kept)))
+    _print_parts(shown)
+
+
+def _print_parts(shown: dict[str, Any]) -> None:
+    """The files an archive is made of, where it was copied to, and what is inside."""
+    terminal.print_line("")
+    terminal.print_table(
+        ["part", "size", "message", "posted", "sha256"],
+        ([one["name"], readable_size(one["size"]), one["message"], readable_time(one["at"]), one["sha256"]]
+         for one in shown["files"]),
+        empty="", important="part",
+    )  # fmt: skip
+    if shown["deliveries"]:
+        terminal.print_line("")
+        terminal.print_table(
+            ["copied to", "file", "method", "state", "message", "sent"],
+            ([one["title"], one["name"], one["way"], one["state"], one["message"], readable_time(one["sent_at"])]
+             for one in shown["deliveries"]),
+            empty="", important="file",
+        )  # fmt: skip
+    if shown["inside"]:
+        terminal.print_line("")
+        inside = sorted(shown["inside"], key=lambda one: natural_key(one["path"]))
+        rows = ([one["path"], readable_size(one["size"]), "encrypted" if one["encrypted"] else None] for one in inside)
+        terminal.print_table(["inside", "size", "protection"], rows, empty="", important="inside")
 
 
 @app.command()
@@ -131,7 +142,7 @@ async def _write_preview(archive: ArchiveId, file: str) -> None:
         terminal.print_bytes(content)
     else:
         _write_new(file, content)
-        terminal.say(f"{len(content)} bytes, {kept.mime}, written to {file}")
+        terminal.say(f"{readable_size(len(content))}, {kept.mime}, written to {file}")
 
 
 def _write_new(file: str, content: bytes) -> None:
@@ -154,7 +165,7 @@ def retry(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Retry archives in the next cycle: failed ones, given-up ones, or those that wait for a destination."""
+    """Retry archives in the next cycle. Failed or given-up ones, or those that wait for a destination."""
     command_runner.run(
         _retry(None if archive is None else ArchiveId(archive), reason, everything=everything, as_json=json)
     )
@@ -174,4 +185,4 @@ async def _retry(archive: ArchiveId | None, reason: FailureReason | None, *, eve
     if as_json:
         terminal.print_json({"asked": asked})
     else:
-        terminal.say(f"{len(asked)} tried again in the next cycle; now: tidegate cycle ACCOUNT")
+        terminal.say(f"The next cycle tries {counted(len(asked), 'archive')} again; now: tidegate cycle ACCOUNT")

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from tidegate.cli import command_runner
-from tidegate.cli.options import AccountName, Json
+from tidegate.cli.channels.channel_text import channel_lines, mirroring, place_of, topic_lines
+from tidegate.cli.options import AccountName, Json, PlatformName
 from tidegate.core import terminal
 from tidegate.core.errors import NothingToDo
 from tidegate.core.ids import TopicId
+from tidegate.core.rules.natural_order import NaturalKey, natural_key
+from tidegate.core.rules.readable_values import counted
 
 if TYPE_CHECKING:
     from tidegate.app.operator_requests import MirrorRequest
@@ -23,7 +27,7 @@ Named = Annotated[str, typer.Argument(metavar="CHANNEL", help="The channel's tit
 
 @app.command()
 def sync(account: AccountName, *, json: Json = False) -> None:
-    """Refresh the list of channels an account can see, and the topics of its mirrored forums."""
+    """Refresh the list of channels an account can see. Topics of mirrored forums too."""
     command_runner.run(_sync(account, as_json=json))
 
 
@@ -38,9 +42,8 @@ async def _sync(name: str, *, as_json: bool) -> None:
     if as_json:
         terminal.print_json(result)
     else:
-        terminal.say(
-            f'Account "{name}" sees {result["channels"]} channels. Mirror one: tidegate channel enable CHANNEL'
-        )
+        seen = counted(result["channels"], "channel")
+        terminal.say(f'Account "{name}" sees {seen}. Mirror one: tidegate channel enable CHANNEL')
 
 
 @app.command("list")
@@ -48,34 +51,58 @@ def list_(
     account: Annotated[
         str | None, typer.Option(metavar="NAME", help="Show only channels that this account can see.")
     ] = None,
+    platform: Annotated[
+        PlatformName | None, typer.Option(metavar="PLATFORM", help=f"One of {', '.join(PlatformName)}.")
+    ] = None,
+    mirrored: Annotated[
+        bool | None,
+        typer.Option("--mirrored/--not-mirrored", help="Show only channels that are mirrored, or that are not."),
+    ] = None,
     *,
     json: Json = False,
 ) -> None:
-    """List channels: the account that reads each, whether it is mirrored, and its state."""
-    command_runner.run(_list(account, as_json=json))
+    """List channels: platform, server, account, mirrored, state."""
+    command_runner.run(_list(account, platform, mirrored=mirrored, as_json=json))
 
 
-async def _list(name: str | None, *, as_json: bool) -> None:
+async def _list(name: str | None, platform: str | None, *, mirrored: bool | None, as_json: bool) -> None:
     from tidegate.accounts.queries import accounts
     from tidegate.channels.queries import channels
+    from tidegate.core.platform import platform_named
     from tidegate.history.channel_documents import channel_row
 
+    wanted = None if platform is None else platform_named(platform)
     async with command_runner.runtime() as runtime, runtime.database.connection() as connection:
         account = None if name is None else (await accounts.find(connection, name)).account.id
-        rows = [asdict(channel_row(one)) for one in await channels.listing(connection, account)]
+        known = await channels.listing(connection, account, platform=wanted, enabled=mirrored)
+    rows = [asdict(channel_row(one)) for one in sorted(known, key=lambda one: natural_key(one.title))]
     if as_json:
         terminal.print_json(rows)
         return
-    columns = ["title", "channel", "enabled", "reader", "state", "forum", "topics", "full"]
-    if any(row["server"] for row in rows):
-        columns.append("server")
     empty = "No channels are known yet; list what an account sees with: tidegate channel sync ACCOUNT"
-    terminal.print_rows(columns, rows, empty=empty)
+    if name is not None or platform is not None or mirrored is not None:
+        empty = "No channels match."
+    _print_list(rows, empty)
+
+
+def _print_list(rows: list[dict[str, Any]], empty: str) -> None:
+    lines = [
+        [place_of(row), row["channel"], row["platform"], row["server"], row["reader"], mirroring(row),
+         row["state"].replace("_", " ")]
+        for row in rows
+    ]  # fmt: skip
+    columns = ["title", "id", "platform", "server", "account", "mirrored", "state"]
+    terminal.print_table(columns, sorted(lines, key=_by_place), empty=empty, important="title")
+
+
+def _by_place(line: Sequence[Any]) -> tuple[NaturalKey, ...]:
+    """Channels of a server stand together, and threads under their channel."""
+    return natural_key(line[2]), natural_key(line[3]), natural_key(line[0])
 
 
 @app.command()
 def show(channel: Named, *, json: Json = False) -> None:
-    """Show one channel: last scan, coverage, gaps, last verdict and topics."""
+    """Show one channel: last check, history, gaps and topics."""
     command_runner.run(_show(channel, as_json=json))
 
 
@@ -91,11 +118,11 @@ async def _show(named: str, *, as_json: bool) -> None:
     if as_json:
         terminal.print_json(shown)
         return
-    topics = shown.pop("topics")
-    terminal.print_values(shown.items())
-    if topics:
-        columns = ["topic", "title", "selected", "newest_seen", "last_scanned_at", "verdict"]
-        terminal.print_table(columns, ([topic[column] for column in columns] for topic in topics), empty="")
+    terminal.print_values(channel_lines(shown))
+    if shown["topics"]:
+        terminal.print_line("")
+        columns = ["topic", "title", "mirrored", "newest message", "last check"]
+        terminal.print_table(columns, topic_lines(shown["topics"]), empty="", important="title")
 
 
 @app.command()
@@ -127,7 +154,7 @@ async def _enable(named: str, wanted: MirrorRequest) -> None:
     async with command_runner.runtime() as runtime, runtime.database.transaction() as connection:
         kept = await channels.find(connection, named)
         remark = await operator_requests.enable(connection, kept, wanted)
-    what = f"{len(wanted.topics)} topics of " if wanted.topics else ""
+    what = f"{counted(len(wanted.topics), 'topic')} of " if wanted.topics else ""
     terminal.say(f'The next cycle mirrors {what}"{kept.title}". {remark}'.rstrip())
 
 

@@ -56,7 +56,7 @@ def _report_rows(report: dict[str, Any]) -> list[tuple[str, object]]:
         ("new messages", report["messages"]),
         ("archives found", report["archives_found"]),
         ("failures tried again", report["failures_retried"]),
-        ("seconds", report["seconds"]),
+        ("took", f"{report['seconds']:.1f} s"),
     ]
     waits = [("waits", f"{one['channel'] or 'the gate'}, {one['seconds']} s more") for one in report["parked"]]
     return [*lines, *waits, *(("trouble", trouble) for trouble in report["troubles"])]

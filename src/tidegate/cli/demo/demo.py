@@ -33,7 +33,7 @@ def demo(
     once: Annotated[bool, typer.Option("--once", help="Check every feature once, and exit.")] = False,
     json: Annotated[bool, typer.Option("--json", help="With --once: print one JSON document.")] = False,
 ) -> None:
-    """Start a small Tidegate with loopback platforms on this machine. Ctrl-C stops it."""
+    """Start a small Tidegate to try. It runs on loopback platforms; Ctrl-C stops it."""
     from tidegate.app import logs
     from tidegate.app.setting_sources import forget_secrets
     from tidegate.app.setting_types import LogLevel

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,8 +12,10 @@ from tidegate.cli import command_runner
 from tidegate.cli.history.progress_bars import progress
 from tidegate.cli.options import Json
 from tidegate.core import terminal
+from tidegate.core.clock import SystemClock
 from tidegate.core.errors import BadInput, NothingToDo, TidegateError
 from tidegate.core.ids import ChannelKey
+from tidegate.core.rules.natural_order import natural_key
 
 if TYPE_CHECKING:
     from tidegate.app.composition import Runtime
@@ -25,6 +28,7 @@ Channels = Annotated[
 ]
 
 EVERYTHING = "all"
+_SPAN = re.compile(r"(\d+(\.\d+)?[a-z]+)+", re.IGNORECASE | re.ASCII)
 
 
 def backfill(
@@ -33,7 +37,8 @@ def backfill(
         str | None, typer.Option(metavar="N|all", help="How many messages deep; all means down to the first.")
     ] = None,
     since: Annotated[
-        str | None, typer.Option(metavar="DATE", help="The oldest day or instant to read, such as 2026-01-31.")
+        str | None,
+        typer.Option(metavar="DATE|SPAN", help="How far back: a date such as 2026-01-31, or a duration such as 7d."),
     ] = None,
     *,
     json: Json = False,
@@ -51,8 +56,8 @@ async def _backfill(names: list[str], depth: dict[str, Any], *, as_json: bool) -
         terminal.print_json(result)
     else:
         columns = ["title", "fetched", "stored", "calls", "reached_start", "gaps", "waits_for", "error"]
-        terminal.print_table(columns, ([_cell(one[column]) for column in columns] for one in result["channels"]),
-                          empty="Every history has the wanted depth.")  # fmt: skip
+        rows = [{**one, "gaps": len(one["gaps"])} for one in result["channels"]]
+        _print_rows(columns, rows, empty="Every history has the wanted depth.")
     _end(result)
 
 
@@ -67,8 +72,9 @@ def reconcile(
     *,
     json: Json = False,
 ) -> None:
-    """Compare the newest stored messages with the platform: apply edits and mark deletions.
+    """Apply edits and deletions of the newest stored messages.
 
+    Compares them with the platform.
     The workers that serve the accounts do it. If none does, this command does it.
     """
     command_runner.run(_reconcile(channel or [], limit, as_json=json))
@@ -80,7 +86,7 @@ async def _reconcile(names: list[str], limit: int | None, *, as_json: bool) -> N
         terminal.print_json(result)
     else:
         columns = ["title", "checked", "edited", "deleted", "added", "calls", "waits_for", "error"]
-        terminal.print_table(columns, ([one[column] for column in columns] for one in result["channels"]), empty="")
+        _print_rows(columns, result["channels"], empty="")
     _end(result)
 
 
@@ -89,12 +95,21 @@ def _depth(target: str | None, since: str | None) -> dict[str, Any]:
     everything = target == EVERYTHING
     if target is not None and not everything and not (target.isascii() and target.isdigit() and int(target)):
         raise BadInput(f'--target is a whole number of 1 or more, or "{EVERYTHING}", and not "{target}".')
-    try:
-        bound = None if since is None else datetime.fromisoformat(since).astimezone().isoformat()
-    except ValueError:
-        raise BadInput(f'--since is a day or an instant such as 2026-01-31, and not "{since}".') from None
+    bound = None if since is None else _oldest(since).isoformat()
     number = None if target is None or everything else int(target)
     return {"target": number, "since": bound, "everything": everything}
+
+
+def _oldest(since: str) -> datetime:
+    """The instant that a day, an instant or a span such as ``7d`` means. A bare number is refused: it has no unit."""
+    from tidegate.core.durations import parse_span
+
+    try:
+        if _SPAN.fullmatch(since):
+            return SystemClock().now() - parse_span(since)
+        return datetime.fromisoformat(since).astimezone()
+    except (ValueError, OverflowError):
+        raise BadInput(f'--since is a date such as 2026-01-31 or a duration such as 7d, and not "{since}".') from None
 
 
 async def _ask_readers(kind: str, names: list[str], args: dict[str, Any]) -> dict[str, Any]:
@@ -138,8 +153,9 @@ async def _key(connection: Connection, name: str) -> ChannelKey:
     return kept.key
 
 
-def _cell(value: object) -> object:
-    return len(value) if isinstance(value, list) else value
+def _print_rows(columns: list[str], rows: list[dict[str, Any]], *, empty: str) -> None:
+    in_order = sorted(rows, key=lambda row: natural_key(row["title"]))
+    terminal.print_rows(columns, in_order, empty=empty, important="title")
 
 
 def _end(result: dict[str, Any]) -> None:

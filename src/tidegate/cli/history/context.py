@@ -24,7 +24,7 @@ def context(
     deleted: Annotated[bool, typer.Option("--deleted", help="Include the text of deleted messages.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Print the newest messages of a channel, one line each, oldest first. Makes no platform call.
+    """Print the newest messages of a channel. One line each, oldest first. Makes no platform call.
 
     If the history is incomplete, the first line names the message before which it is.
     """

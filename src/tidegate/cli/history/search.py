@@ -11,6 +11,7 @@ from tidegate.cli import command_runner
 from tidegate.cli.options import Json
 from tidegate.core import terminal
 from tidegate.core.errors import BadInput
+from tidegate.core.rules.readable_values import readable_time
 
 if TYPE_CHECKING:
     from tidegate.search.queries.search import SearchResults
@@ -43,7 +44,7 @@ def search(
     limit: Annotated[int, typer.Option(min=1, max=1_000, metavar="N", help="Maximum number of results.")] = 50,
     as_json: Json = False,
 ) -> None:
-    """Search messages and the names of files inside archives, newest first. Makes no platform call."""
+    """Search messages and files inside archives. Makes no platform call."""
     command_runner.run(_search(" ".join(query), channel, by, limit, as_json=as_json))
 
 
@@ -73,7 +74,7 @@ def _print(text: str, results: SearchResults, counted: int) -> None:
 
     rows = [
         (
-            f"{one.at.astimezone():%Y-%m-%d %H:%M %Z}",
+            readable_time(one.at),
             _INSIDE.join(name for name in (one.server, one.parent_title, one.title) if name),
             one.author,
             " ".join([one.text, *one.files, *one.texts]).strip(),
@@ -82,7 +83,7 @@ def _print(text: str, results: SearchResults, counted: int) -> None:
         for one in results.found
     ]
     empty = f"Nothing was found for: {text}"
-    terminal.print_table(["at", "channel", "author", "text", "archive"], rows, empty=empty)
+    terminal.print_table(["at", "channel", "author", "text", "archive"], rows, empty=empty, important="text")
     if results.weighed is not None:
         terminal.say(f"There are more matches: relevance ranked only the newest {results.weighed:,}.")
     if results.more:

@@ -6,6 +6,8 @@ from typing import Any
 
 from tidegate.cli import command_runner
 from tidegate.core import terminal
+from tidegate.core.rules.natural_order import natural_key
+from tidegate.core.rules.readable_values import counted
 
 
 async def show_plan(name: str, *, as_json: bool) -> None:
@@ -35,9 +37,10 @@ async def show_plan(name: str, *, as_json: bool) -> None:
         ["group", "message", "text", "file"],
         (
             [row["target"], row["error"] or f"{number} {part['kind']}", part["text"], part["media"]]
-            for row in rows
+            for row in sorted(rows, key=lambda row: natural_key(row["target"]))
             for number, part in enumerate(row["parts"], 1)
         ),
-        empty="",
-    )
-    terminal.print_line(f"{plan.sends} sends to {sum(not one.error for one in plan.targets)} groups; nothing was sent.")
+        empty="", important="group",
+    )  # fmt: skip
+    reached = sum(not one.error for one in plan.targets)
+    terminal.print_line(f"{counted(plan.sends, 'send')} to {counted(reached, 'group')}; nothing was sent.")

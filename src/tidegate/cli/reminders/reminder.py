@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import asdict
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Annotated
@@ -16,6 +17,8 @@ from tidegate.cli.reminders.dry_run import show_plan
 from tidegate.cli.reminders.target_lists import targets
 from tidegate.core import terminal
 from tidegate.core.errors import BadInput, NothingToDo
+from tidegate.core.rules.natural_order import natural_key
+from tidegate.core.rules.readable_values import counted, readable_time
 
 if TYPE_CHECKING:
     from tidegate.app.composition import Runtime
@@ -25,13 +28,14 @@ if TYPE_CHECKING:
 
 app = typer.Typer(help="Reminders: which messages go to which groups, and when.", no_args_is_help=True)
 
+_NEVER = datetime.max.replace(tzinfo=UTC)
 Name = Annotated[str, typer.Argument(help="The reminder's name or number.")]
 File = Annotated[str, typer.Argument(metavar="FILE|-", help="TOML or JSON; - is standard input.")]
 
 
 @app.command()
 def add(file: File, *, json: Json = False) -> None:
-    """Create a reminder with the files it names, and show whether it fits into its delivery hours."""
+    """Create a reminder with the files it names. Shows whether it fits into its delivery hours."""
     command_runner.run(_add(file, as_json=json))
 
 
@@ -103,25 +107,26 @@ def list_(*, json: Json = False) -> None:
 
 
 async def _list(*, as_json: bool) -> None:
-    from tidegate.core.json_fields import on_clock
     from tidegate.lanes.rules.send_window import zone_named
     from tidegate.reminders.documents import reminder_row
     from tidegate.reminders.queries import reminders
 
     async with command_runner.runtime() as runtime, runtime.database.connection() as connection:
-        found = await reminders.listing(connection)
+        listed = await reminders.listing(connection)
+    found = sorted(listed, key=lambda kept: (kept.due_at or _NEVER, natural_key(kept.name)))
     rows = [asdict(reminder_row(kept)) for kept in found]
     if as_json:
         terminal.print_json(rows)
         return
-    fires = [on_clock(kept.due_at, zone_named(kept.written["timezone"])) for kept in found]
+    fires = [readable_time(kept.due_at, zone_named(kept.written["timezone"])) for kept in found]
     terminal.print_table(
-        ["id", "name", "account", "goes to", "parts", "hours", "fires next"],
+        ["id", "name", "account", "goes to", "messages", "delivery hours", "next send"],
         (
             [row["id"], row["name"], row["account"], row["targets"], row["parts"], row["hours"], due]
             for row, due in zip(rows, fires, strict=True)
         ),
         empty="No reminders yet. Write one (docs/reminders.md), then: tidegate reminder add FILE",
+        important="name",
     )
 
 
@@ -145,7 +150,7 @@ async def _show(name: str, *, as_json: bool) -> None:
 
 @app.command()
 def estimate(name: Name, *, json: Json = False) -> None:
-    """Show whether a reminder fits into its delivery hours, when it ends, and what would be left. Makes no call."""
+    """Show whether a reminder fits into its delivery hours. When it ends, and what would be left. Makes no call."""
     command_runner.run(_estimate(name, as_json=json))
 
 
@@ -186,8 +191,6 @@ async def _print_estimate(runtime: Runtime, kept: KeptReminder, *, as_json: bool
 
 def _estimate_rows(foreseen: ReminderEstimate) -> list[tuple[str, object]]:
     """The estimate for people: numbers with their unit and their limit, times on the reminder's own clock."""
-    from tidegate.core.json_fields import on_clock
-
     plan, result, zone = foreseen.plan, foreseen.estimate, foreseen.plan.reminder.window.zone
     fits = "yes" if result.fits else f"no: {result.short_by} of {result.sends} would be left over"
     return [
@@ -195,8 +198,8 @@ def _estimate_rows(foreseen: ReminderEstimate) -> list[tuple[str, object]]:
         ("messages per group", len(plan.parts)),
         ("sends", f"{result.sends}, behind {foreseen.queued} that the account has queued"),
         ("fits", fits),
-        ("first send", on_clock(result.starts_at, zone)),
-        ("last send", on_clock(result.finishes_at, zone)),
+        ("first send", readable_time(result.starts_at, zone)),
+        ("last send", readable_time(result.finishes_at, zone)),
     ]
 
 
@@ -243,12 +246,10 @@ async def _fire(name: str, *, next_window: bool, as_json: bool) -> None:
 
 
 def _too_late(run: Run) -> str:
-    from tidegate.core.json_fields import on_clock
-
     zone, opens = run.window.zone, run.window.next(run.now).opens
     return (
-        f"Nothing was sent: the delivery hours ended {on_clock(run.opening.closes, zone)}. "
-        f'Send it when they next begin, {on_clock(opens, zone)}: tidegate reminder fire "{run.name}" --next-window'
+        f"Nothing was sent: the delivery hours ended {readable_time(run.opening.closes, zone)}. "
+        f'Send it when they next begin, {readable_time(opens, zone)}: tidegate reminder fire "{run.name}" --next-window'
     )
 
 
@@ -264,7 +265,7 @@ def try_out(
     *,
     json: Json = False,
 ) -> None:
-    """Send a test to one of its groups or to yourself, at any hour, and wait for the result."""
+    """Send a test to one of its groups or to yourself. At any hour; waits for the result."""
     if (target is None) == (to is None):
         raise typer.BadParameter("say where to send it: --target GROUP for one of its groups, or --to me")
     if to not in (None, "me"):
@@ -286,7 +287,7 @@ async def _test_privately(name: str, *, as_json: bool) -> None:
         terminal.print_json(done)
         return
     terminal.print_line(
-        f'{done["sent"]} messages are in the own chat of "{done["account"]}", as "{done["as"]}" would get them.'
+        f'{counted(done["sent"], "message")} in the own chat of "{done["account"]}", as "{done["as"]}" would get them.'
     )
 
 

@@ -12,6 +12,8 @@ from tidegate.cli import command_runner
 from tidegate.cli.options import Json
 from tidegate.core import terminal
 from tidegate.core.errors import BadInput
+from tidegate.core.rules.natural_order import natural_key
+from tidegate.core.rules.readable_values import counted, readable_time
 
 if TYPE_CHECKING:
     from tidegate.database.pool import Connection
@@ -36,7 +38,6 @@ def list_(
 
 async def _list(account: str | None, limit: int, *, as_json: bool) -> None:
     from tidegate.accounts.queries import accounts
-    from tidegate.core.json_fields import on_clock
     from tidegate.reminders.queries import run_states, runs
     from tidegate.reminders.runs.documents import run_rows
 
@@ -46,25 +47,25 @@ async def _list(account: str | None, limit: int, *, as_json: bool) -> None:
         rows = [asdict(row) for row in await run_rows(connection, found)]
         all_paused = await run_states.everything_is_paused(connection)
     if all_paused:
-        terminal.say("All runs are paused. Resume them with: tidegate runs resume --all")
+        terminal.say("All sending is paused. Resume it with: tidegate runs resume --all")
     if as_json:
         terminal.print_json(rows)
         return
     terminal.print_table(
-        ["id", "reminder", "account", "fired", "state", "delivered", "summary"],
+        ["id", "reminder", "account", "started", "state", "delivered", "summary"],
         (
-            [row["id"], row["reminder"], row["account"], on_clock(run.fired_at, run.window.zone),
+            [row["id"], row["reminder"], row["account"], readable_time(run.fired_at, run.window.zone),
              _stands(row), f"{row['counts']['sent']} of {sum(row['counts'].values())}",
              row["error_summary"]]
             for run, row in zip(found, rows, strict=True)
         ),
-        empty="No runs yet: tidegate reminder fire NAME",
+        empty="No runs yet: tidegate reminder fire NAME", important="reminder",
     )  # fmt: skip
 
 
 @app.command()
 def show(number: Number, *, json: Json = False) -> None:
-    """Show a run: its state, how many groups it reached, and the result for each."""
+    """Show a run: its state and the result for each group."""
     command_runner.run(_show(number, as_json=json))
 
 
@@ -90,14 +91,14 @@ async def print_run(connection: Connection, run: Run, *, as_json: bool, targets:
     if shown:
         terminal.print_line("")
         terminal.print_table(
-            ["group", "state", "messages", "took", "why"],
+            ["group", "state", "messages", "took", "reason"],
             (
                 [one.title, one.state.value, ", ".join(part.state.value for part in one.parts),
                  "" if one.latency_ms is None else f"{one.latency_ms} ms",
                  one.error or (f"may have it twice: {one.maybe_twice}" if one.maybe_twice else "")]
-                for one in shown
+                for one in sorted(shown, key=lambda one: natural_key(one.title))
             ),
-            empty="",
+            empty="", important="group",
         )  # fmt: skip
 
 
@@ -110,8 +111,6 @@ def _stands(shown: dict[str, Any]) -> str:
 
 def _run_rows(run: Run, shown: dict[str, Any]) -> list[tuple[str, object]]:
     """A run for people; times are on its reminder's own clock."""
-    from tidegate.core.json_fields import on_clock
-
     counts = shown["counts"]
     others = ", ".join(f"{count} {name}" for name, count in counts.items() if count and name != "sent")
     delivered = f"{counts['sent']} of {sum(counts.values())} groups" + (f" ({others})" if others else "")
@@ -121,10 +120,10 @@ def _run_rows(run: Run, shown: dict[str, Any]) -> list[tuple[str, object]]:
         ("account", run.account_name),
         ("state", _stands(shown)),
         ("delivered", delivered),
-        ("window", " to ".join(on_clock(one, run.window.zone) for one in run.opening)),
+        ("delivery hours", " to ".join(readable_time(one, run.window.zone) for one in run.opening)),
     ]
     if run.cause:
-        again = f" It is tried again {on_clock(run.held_until, run.window.zone)}." if run.held_until else ""
+        again = f" It is tried again {readable_time(run.held_until, run.window.zone)}." if run.held_until else ""
         lines.append(("cause", f"{run.cause}{again}"))
     return [*lines, ("summary", run.error_summary)] if run.error_summary else lines
 
@@ -156,7 +155,7 @@ async def _on_one_or_all(verb: str, done: str, number: int | None, *, everything
     async with command_runner.runtime() as runtime, runtime.database.transaction() as connection:
         changed = await {"pause": run_controls.pause_all, "resume": run_controls.resume_all}[verb](connection)
     word = "Nothing is sent any more until: tidegate runs resume --all." if verb == "pause" else ""
-    terminal.print_line(f"{len(changed)} open runs {done}. {word}".strip())
+    terminal.print_line(f"{counted(len(changed), 'open run')} {done}. {word}".strip())
 
 
 @app.command()
@@ -181,7 +180,7 @@ def resolve(
     ],
     target: Annotated[list[str] | None, typer.Option(metavar="GROUP", help="Only this group. May be repeated.")] = None,
 ) -> None:
-    """Resolve messages with an unknown outcome: mark them as sent, send them again, or skip them."""
+    """Resolve messages whose delivery is not confirmed. Mark them as sent, send them again, or skip them."""
     command_runner.run(_resolve(number, as_, target or []))
 
 
@@ -193,7 +192,7 @@ async def _resolve(number: int, named: str, groups: list[str]) -> None:
         raise BadInput(f'--as is one of {", ".join(Resolution)}, and not "{named}".')
     async with command_runner.runtime() as runtime, runtime.database.transaction() as connection:
         settled = await resolve(connection, RunId(number), Resolution(named), groups=groups)
-    terminal.print_line(f"{settled} messages of run {number} resolved.")
+    terminal.print_line(f"{counted(settled, 'message')} of run {number} resolved.")
 
 
 @app.command()
@@ -203,7 +202,7 @@ def remainder(
     *,
     json: Json = False,
 ) -> None:
-    """Create a reminder for the groups a run did not reach, for another account. Nothing is sent until you fire it."""
+    """Create a reminder for the groups a run did not reach. It is for another account; fire it to send."""
     command_runner.run(_remainder(number, account, as_json=json))
 
 
@@ -216,11 +215,11 @@ async def _remainder(number: int, account: str, *, as_json: bool) -> None:
     if as_json:
         terminal.print_json(asdict(made))
         return
-    terminal.print_line(
-        f'The reminder "{made.name}" goes to {made.targets} groups. Send it with: tidegate reminder fire {made.id}'
-    )
+    goes_to = counted(made.targets, "group")
+    terminal.print_line(f'The reminder "{made.name}" goes to {goes_to}. Send it: tidegate reminder fire {made.id}')
     if made.left_out:
-        terminal.print_table(["left out", "why"], ([one.target, one.why] for one in made.left_out), empty="")
+        rows = ([one.target, one.why] for one in sorted(made.left_out, key=lambda one: natural_key(one.target)))
+        terminal.print_table(["left out", "reason"], rows, empty="", important="left out")
 
 
 async def _on(number: int, control: Callable[..., Awaitable[object]]) -> None:

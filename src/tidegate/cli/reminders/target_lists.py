@@ -10,6 +10,8 @@ import typer
 from tidegate.cli import command_runner
 from tidegate.core import terminal
 from tidegate.core.errors import BadInput
+from tidegate.core.rules.natural_order import natural_key
+from tidegate.core.rules.readable_values import counted
 
 
 def targets(
@@ -47,7 +49,7 @@ async def _save(name: str, account: str, groups: list[str]) -> None:
         whose = (await accounts.find(connection, account)).account
         found = await targets.named(connection, whose.id, groups)
         await target_lists.save(connection, name, [one.channel for one in found.values() if one.channel])
-    terminal.print_line(f'The list "{name}" has {len(found)} groups.')
+    terminal.print_line(f'The list "{name}" has {counted(len(found), "group")}.')
 
 
 async def _remove(name: str) -> None:
@@ -71,6 +73,9 @@ async def _show(name: str | None, *, as_json: bool) -> None:
         return
     terminal.print_table(
         ["list", "groups"],
-        ([one.name, ", ".join(one.groups)] for one in found),
+        (
+            [one.name, sorted(one.groups, key=natural_key)]
+            for one in sorted(found, key=lambda one: natural_key(one.name))
+        ),
         empty="No saved lists. Create one: tidegate reminder targets LIST --account NAME --group GROUP …",
     )

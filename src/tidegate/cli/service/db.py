@@ -13,12 +13,13 @@ import typer
 from tidegate.cli import command_runner
 from tidegate.cli.options import Json
 from tidegate.core import terminal
+from tidegate.core.rules.readable_values import counted
 
 if TYPE_CHECKING:
     from tidegate.app.settings import Settings
     from tidegate.maintenance.database_copies import DistrustedAccess
 
-app = typer.Typer(help="The database: address, upgrade, backup, restore, move and keys.", no_args_is_help=True)
+app = typer.Typer(help="The database: upgrade, backup, restore, move, keys.", no_args_is_help=True)
 
 _KEY_APART = (
     "The key that opens the sign-ins in it is not part of it: keep a copy of {key}, apart from the backup, "
@@ -34,7 +35,7 @@ def show_url(json: Json = False) -> None:
 
 @app.command("upgrade")
 def bring_up_to_date() -> None:
-    """Upgrade the database schema, and the data of the embedded server to its PostgreSQL version."""
+    """Upgrade the database schema. The embedded server's data too, to its PostgreSQL version."""
     command_runner.run(_bring_up_to_date)
 
 
@@ -58,7 +59,7 @@ def read_backup(
 
 @app.command("mark-restored")
 def mark_restored(json: Json = False) -> None:
-    """Treat the database as just restored, after a recovery with other tools or a failover that lost data."""
+    """Treat the database as just restored. After a recovery with other tools, or a failover that lost data."""
     command_runner.run(lambda: _mark_restored(as_json=json))
 
 
@@ -68,7 +69,7 @@ def move_away(
         str, typer.Argument(help="The target, postgresql://USER@HOST/DATABASE, or - to read it from standard input.")
     ],
 ) -> None:
-    """Move the embedded database to an empty database on a server of your own."""
+    """Move the embedded database to a server of your own."""
     command_runner.run(lambda: _move_away(url))
 
 
@@ -160,7 +161,8 @@ def _print_distrusted(found: DistrustedAccess, *, as_json: bool) -> None:
         terminal.print_json(asdict(found))
         return
     terminal.print_line(
-        f"Every browser has to sign in again: {found.sessions} sessions and {found.links} sign-in links are gone."
+        f"Every browser has to sign in again: {counted(found.sessions, 'session')} and "
+        f"{counted(found.links, 'sign-in link')} are gone."
     )
     if found.tokens:
         names = ", ".join(f'"{name}"' for name in found.tokens)
@@ -214,8 +216,9 @@ async def _change_key() -> None:
             "Every secret is under the first key of TIDEGATE_KEY. Put a new key before it, then run this again."
         )
     terminal.say(
-        f'{count} secrets are encrypted with the key "{ring.ids[0]}" now. Copy {ring.source} to every machine that '
-        "runs Tidegate. The older keys in it are needed for older backups; remove their lines when those are gone."
+        f'{counted(count, "secret")} encrypted with the key "{ring.ids[0]}" now. Copy {ring.source} to every '
+        "machine that runs Tidegate. The older keys in it are needed for older backups; remove their lines when those "
+        "are gone."
     )
 
 

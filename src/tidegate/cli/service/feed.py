@@ -15,11 +15,14 @@ import typer
 
 from tidegate.cli import command_runner
 from tidegate.core import terminal
+from tidegate.core.rules.readable_values import readable_time
 
 if TYPE_CHECKING:
     from tidegate.events.queries.feed import Event
 
 _NOW = "now"
+_NEWEST = 50
+"""How many events a person at a terminal sees first."""
 
 
 def show(
@@ -32,18 +35,24 @@ def show(
         bool, typer.Option("--json", help="Print one JSON object per line. This is the default for files and pipes.")
     ] = False,
 ) -> None:
-    """Print events, oldest first. Each event has a cursor that --after accepts."""
+    """Print events, oldest first. Each event has a cursor that --after accepts.
+
+    At a terminal it begins with the newest 50. Files and pipes get every event that is kept.
+    """
     command_runner.run(_show(follow=follow, after=after, limit=limit, as_json=as_json or not sys.stdout.isatty()))
 
 
 async def _show(*, follow: bool, after: str | None, limit: int | None, as_json: bool) -> None:
     from tidegate.events.queries import feed
 
+    brief = after is None and limit is None and not as_json
     cursor = feed.START if after in (None, _NOW) else feed.FeedCursor.parse(after)
     async with command_runner.runtime() as runtime:
-        if after == _NOW:
+        if after == _NOW or brief:
             async with runtime.database.pool.acquire() as connection:
-                cursor = await feed.latest(connection)
+                cursor = await (feed.before_newest(connection, _NEWEST) if brief else feed.latest(connection))
+        if cursor != feed.START and brief:
+            terminal.say(f"The newest {_NEWEST} events. All of them: tidegate feed --after {feed.START}")
         events = feed.follow(runtime.database, cursor) if follow else feed.read_all(runtime.database, cursor)
         async with aclosing(events):
             shown = await _print(events, limit, _print_json if as_json else _print_line)
@@ -94,9 +103,8 @@ def _print_json(event: Event) -> None:
 
 def _print_line(event: Event) -> None:
     """An event for people, in their own time zone."""
-    at = event.at.astimezone().strftime("%Y-%m-%d %H:%M:%S %Z")
     details = " ".join(f"{name}={_word(value)}" for name, value in event.data.items())
-    terminal.print_line(f"{at}  {event.kind:<24}  {event.subject}  {details}".rstrip())
+    terminal.print_line(f"{readable_time(event.at)}  {event.kind:<24}  {event.subject}  {details}".rstrip())
 
 
 def _word(value: object) -> str:

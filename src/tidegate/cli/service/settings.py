@@ -24,4 +24,4 @@ def _show(*, as_json: bool) -> None:
         terminal.print_json([asdict(row) for row in rows])
     else:
         table = [(row.setting, "" if row.value is None else row.value, row.source, row.meaning) for row in rows]
-        terminal.print_table(("setting", "value", "source", "meaning"), table, empty="There are no settings.")
+        terminal.print_table(("setting", "value", "source", "meaning"), table, empty="", important="setting")

@@ -11,10 +11,10 @@ from tidegate.cli import command_runner
 from tidegate.cli.options import Json
 from tidegate.core import terminal
 from tidegate.core.errors import BadInput
+from tidegate.core.rules.natural_order import natural_key
+from tidegate.core.rules.readable_values import readable_time
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     from tidegate.access.queries.tokens import TokenScope
 
 app = typer.Typer(help="Tokens for the HTTP API.", no_args_is_help=True)
@@ -63,12 +63,8 @@ async def _add(name: str, scopes: list[str], named: list[str] | None, expires: s
         terminal.print_json(asdict(new))
         return
     terminal.print_line(secret)
-    until = "" if end is None else f" It expires on {_minute(end)}."
+    until = "" if end is None else f" It expires on {readable_time(end)}."
     terminal.say(f'This is token "{name}". It is shown this once; send it as: Authorization: Bearer TOKEN.{until}')
-
-
-def _minute(at: datetime) -> str:
-    return f"{at.astimezone():%Y-%m-%d %H:%M %Z}"
 
 
 def _scope(written: str) -> TokenScope:
@@ -101,16 +97,17 @@ async def _list(*, as_json: bool) -> None:
             ", ".join(sorted(one.scopes)),
             "all" if one.channels is None else ", ".join(one.titles),
             one.state.words,
-            _minute(one.made_at),
-            _minute(one.used_at) if one.used_at else "never",
-            _minute(one.expires_at) if one.expires_at else "never",
+            readable_time(one.made_at),
+            readable_time(one.used_at) if one.used_at else "never",
+            readable_time(one.expires_at) if one.expires_at else "never",
         )
-        for one in found
+        for one in sorted(found, key=lambda one: natural_key(one.name))
     ]
     terminal.print_table(
-        ["name", "scopes", "channels", "state", "made", "used", "expires"],
+        ["name", "scopes", "channels", "state", "created", "used", "expires"],
         rows,
         empty="No tokens yet: tidegate token add",
+        important="name",
     )
 
 

@@ -25,7 +25,7 @@ def worker() -> None:
 
 
 def serve() -> None:
-    """Run everything in one process: a worker, the pages and the API."""
+    """Run a worker, the pages and the API in one process."""
     command_runner.run(_serve)
 
 

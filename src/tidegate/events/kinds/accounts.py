@@ -63,6 +63,22 @@ class AccountStandingSet(EventData):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class AccountRenamed(EventData):
+    """An account has another name; *was* is the name before."""
+
+    kind = "account.renamed"
+    was: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AccountProxySet(EventData):
+    """An account connects through another proxy, or without one; *proxy* is its scheme, host and port."""
+
+    kind = "account.proxy_set"
+    proxy: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AccountUnreachable(EventData):
     """The platform cannot be reached for an account."""
 

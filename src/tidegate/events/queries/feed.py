@@ -168,6 +168,16 @@ async def latest(connection: Connection) -> FeedCursor:
     return START if row is None else FeedCursor(row["tx"], row["id"])
 
 
+async def before_newest(connection: Connection, count: int) -> FeedCursor:
+    """The place from which the newest *count* visible events follow."""
+    row = await connection.fetchrow(
+        "SELECT tx, id FROM events WHERE tx < pg_snapshot_xmin(pg_current_snapshot()) "
+        "ORDER BY tx DESC, id DESC OFFSET $1 LIMIT 1",
+        count,
+    )
+    return START if row is None else FeedCursor(row["tx"], row["id"])
+
+
 async def newest(connection: Connection, limit: int = 20) -> list[Event]:
     """The newest visible events, newest first, without progress events."""
     rows = await connection.fetch(

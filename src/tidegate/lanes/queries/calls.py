@@ -250,6 +250,12 @@ _GROUPS: dict[CallGrouping | None, tuple[str, ...]] = {
 }
 
 
+async def recorded_since(connection: Connection) -> datetime | None:
+    """When the oldest call on record was made; None where there is none."""
+    at: datetime | None = await connection.fetchval("SELECT min(at) FROM calls")
+    return at
+
+
 async def sums(
     connection: Connection, by: CallGrouping | None = None, *, skip: int = 0, most: int | None = None
 ) -> list[CallSum]:

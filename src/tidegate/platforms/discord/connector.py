@@ -9,7 +9,9 @@ from discord.http import Route
 from tidegate.core.account import Account
 from tidegate.core.clock import Clock
 from tidegate.core.errors import BadInput, PlatformError, SignedOut
+from tidegate.core.rules.proxy_address import ProxyAddress
 from tidegate.platforms import loopback_address as control_of
+from tidegate.platforms.account_proxy import proxy_of
 from tidegate.platforms.discord import DISCORD
 from tidegate.platforms.discord.client import DiscordAccount
 from tidegate.platforms.discord.errors import INTENTS_MISSING, NOT_A_BOT
@@ -39,7 +41,8 @@ def discord_opener(clock: Clock, *, live: bool = True, find_loopback: FindLoopba
         token = await vault.read(SIGN_IN)
         if token is None:
             raise SignedOut(f'Account "{account.name}" is not signed in to Discord.')
-        rest = await door(account, clock, note_connect, find_loopback or ask_control)
+        proxy = await proxy_of(vault)
+        rest = await door(account, clock, note_connect, find_loopback or ask_control, proxy=proxy)
         events = GatewayEvents(GuildCache())
         gateway = GatewayConnection(rest, events, clock, note_connect) if live else None
         try:
@@ -61,14 +64,21 @@ def discord_opener(clock: Clock, *, live: bool = True, find_loopback: FindLoopba
     return connect
 
 
-async def door(account: Account, clock: Clock, note_connect: NoteConnect, find_loopback: FindLoopback) -> RestClient:
+async def door(
+    account: Account,
+    clock: Clock,
+    note_connect: NoteConnect,
+    find_loopback: FindLoopback,
+    *,
+    proxy: ProxyAddress | None = None,
+) -> RestClient:
     """The REST client of an account: for the real Discord, or the loopback one it was added with."""
     if account.loopback is None:
-        return RestClient(clock, note_connect)
+        return RestClient(clock, note_connect, proxy=proxy)
     address = await find_loopback(account.loopback)
     if not address.startswith("http://127.0.0.1:"):
         raise BadInput(f"{address} is no loopback Discord: those listen on 127.0.0.1.")
-    return RestClient(clock, note_connect, base=address.rstrip("/") + _API)
+    return RestClient(clock, note_connect, base=address.rstrip("/") + _API, proxy=proxy)
 
 
 async def introduce(rest: RestClient, token: str) -> Json:

@@ -24,6 +24,8 @@ DISCORD = Platform(
     ids_begin_with_channel=True,
     limits=MessageLimits(text=2_000, caption=2_000, file=10 * MIB),
     has_own_chat=False,
+    proxy_schemes=("http",),
+    reached_at=("discord.com", 443),
     writes_markdown=True,
     message_link=_message_link,
 )

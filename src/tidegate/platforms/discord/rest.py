@@ -19,6 +19,7 @@ from discord.http import HTTPClient, Route
 
 from tidegate.core.clock import Clock
 from tidegate.core.errors import NotSent, PlatformError
+from tidegate.core.rules.proxy_address import ProxyAddress
 from tidegate.platforms.discord.errors import RestAnswer, broken, trouble
 from tidegate.platforms.discord.rate_limits import RateLimits, Refusals
 from tidegate.platforms.interface import NoteConnect
@@ -60,10 +61,12 @@ class LastCheck(aiohttp.TCPConnector):
 class RestClient(HTTPClient):
     """One account's REST client. ``ask`` makes our calls; discord.py makes its own through ``request``."""
 
-    def __init__(self, clock: Clock, note_connect: NoteConnect, *, base: str | None = None) -> None:
+    def __init__(
+        self, clock: Clock, note_connect: NoteConnect, *, base: str | None = None, proxy: ProxyAddress | None = None
+    ) -> None:
         """*base* is the address of Discord, when that is not discord.com."""
         self.exit = LastCheck()
-        super().__init__(asyncio.get_running_loop(), self.exit)
+        super().__init__(asyncio.get_running_loop(), self.exit, proxy=None if proxy is None else proxy.url)
         self.meters = RateLimits(clock)
         self._clock = clock
         self._refusals = Refusals(clock)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tidegate.core.clock import Clock
 from tidegate.core.errors import BadInput, SignedOut
+from tidegate.platforms.account_proxy import proxy_of
 from tidegate.platforms.discord.connector import SIGN_IN, FindLoopback, ask_control, door, introduce
 from tidegate.platforms.discord.errors import NOT_A_BOT
 from tidegate.platforms.discord.translation import me_of
@@ -17,7 +18,8 @@ async def sign_in(
     token = (await questions.token()).strip().removeprefix("Bot ").strip()
     if not token.isascii() or not token.isprintable() or not token or " " in token:
         raise BadInput(NOT_A_BOT)
-    rest = await door(attempt.account, clock, attempt.note_connect, find_loopback)
+    proxy = await proxy_of(attempt.vault)
+    rest = await door(attempt.account, clock, attempt.note_connect, find_loopback, proxy=proxy)
     try:
         me = me_of(await introduce(rest, token))
     except SignedOut as refused:

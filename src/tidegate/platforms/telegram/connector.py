@@ -12,6 +12,7 @@ from tidegate.core.account import Account
 from tidegate.core.clock import Clock
 from tidegate.core.errors import BadInput, PlatformError, SignedOut
 from tidegate.platforms import loopback_address as control_of
+from tidegate.platforms.account_proxy import proxy_of
 from tidegate.platforms.interface import NoteConnect, Opener, Vault
 from tidegate.platforms.telegram import TELEGRAM
 from tidegate.platforms.telegram.client import TelegramAccount
@@ -48,9 +49,10 @@ def telegram_opener(
         if not session.has_key:
             raise SignedOut(f'Account "{account.name}" is not signed in to Telegram.')
         registered = application_of(account, application)
+        proxy = await proxy_of(vault)
 
         def make_line(on_push: Callable[[Any], None], pre_send_check: PreSendCheck) -> RawTelegramClient:
-            return RawTelegramClient(session, registered, note_connect, on_push, pre_send_check)
+            return RawTelegramClient(session, registered, note_connect, on_push, pre_send_check, proxy=proxy)
 
         return TelegramAccount(await TelegramConnection.open(make_line, clock, account.id), session)
 

@@ -25,6 +25,8 @@ TELEGRAM = Platform(
     reads_at_once=2,
     has_archives=True,
     limits=MessageLimits(text=4_096, caption=1_024),
+    proxy_schemes=("socks5", "http"),
+    reached_at=("149.154.167.51", 443),  # data centre 2, whose address the library has built in
     sessions_shown_at="under Settings > Devices",
     message_link=_message_link,
 )

@@ -21,6 +21,7 @@ from telethon.tl import functions, types
 from telethon.tl.alltlobjects import LAYER
 
 from tidegate.core.errors import PlatformError
+from tidegate.core.rules.proxy_address import ProxyAddress
 from tidegate.platforms.interface import NoteConnect
 from tidegate.platforms.telegram.pre_send_check import PreSendCheck, watch
 from tidegate.platforms.telegram.session import VaultSession
@@ -73,6 +74,18 @@ def require_cryptg() -> None:
         raise PlatformError("The package cryptg is missing, without which Telegram is too slow; install it.")
 
 
+def _as_telethon(proxy: ProxyAddress) -> dict[str, Any]:
+    """A proxy as Telethon takes it; host names are looked up by the proxy."""
+    return {
+        "proxy_type": proxy.scheme,
+        "addr": proxy.host,
+        "port": proxy.port,
+        "rdns": True,
+        "username": proxy.username,
+        "password": proxy.password,
+    }
+
+
 class RawTelegramClient(TelegramClient):  # type: ignore[misc]  # Telethon is untyped
     """Telethon's client, configured so that every call is requested by us or counted.
 
@@ -87,6 +100,8 @@ class RawTelegramClient(TelegramClient):  # type: ignore[misc]  # Telethon is un
         note_connect: NoteConnect,
         on_push: Callable[[Any], None],
         pre_send_check: PreSendCheck = lambda: None,
+        *,
+        proxy: ProxyAddress | None = None,
     ) -> None:
         require_cryptg()
         super().__init__(
@@ -94,6 +109,7 @@ class RawTelegramClient(TelegramClient):  # type: ignore[misc]  # Telethon is un
             application.id,
             application.hash,
             timeout=_CONNECT_WITHIN,
+            proxy=None if proxy is None else _as_telethon(proxy),
             request_retries=0,
             connection_retries=0,
             retry_delay=0,

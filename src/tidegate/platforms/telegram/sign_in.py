@@ -11,6 +11,7 @@ from telethon.password import compute_check
 from telethon.tl import functions, types
 
 from tidegate.core.errors import BadInput
+from tidegate.platforms.account_proxy import proxy_of
 from tidegate.platforms.interface import Accept, Me, PhonePrompts, SignInAttempt
 from tidegate.platforms.telegram.connector import FindLoopback, application_of, ask_control, prepared_session
 from tidegate.platforms.telegram.errors import connect_trouble
@@ -43,7 +44,8 @@ async def sign_in(
     """Sign an account in and store the sign-in in its vault; an account that is already signed in needs no answers."""
     session = await prepared_session(attempt.account, attempt.vault, find_loopback)
     known_as = application_of(attempt.account, application)
-    client = RawTelegramClient(session, known_as, attempt.note_connect, on_push=lambda _: None)
+    proxy = await proxy_of(attempt.vault)
+    client = RawTelegramClient(session, known_as, attempt.note_connect, on_push=lambda _: None, proxy=proxy)
     try:
         await client.connect()
         me = me_of(client.user or await _converse(client, questions))

@@ -16,6 +16,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from importlib import import_module
 from typing import Any
 
+from neonize._binder import ProxySettings
 from neonize.aioze import client as aioze
 from neonize.aioze.client import NewAClient
 from neonize.exc import NeonizeError
@@ -70,7 +71,7 @@ class ChildClient:
         listen(client, self.tell)
         self._client = client
         try:
-            await (await client.connect())
+            await (await client.connect(ProxySettings(how["proxy"]) if how["proxy"] else None))
         except NeonizeError as problem:
             self.tell({"event": "failed", "error": str(problem)})
 

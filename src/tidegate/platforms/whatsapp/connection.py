@@ -17,6 +17,7 @@ import structlog
 from tidegate.core.child_protocol import Frame
 from tidegate.core.clock import Clock, SystemClock
 from tidegate.core.errors import Banned, NotSent, PlatformError, SignedOut
+from tidegate.core.rules.proxy_address import ProxyAddress
 from tidegate.core.rules.reconnect_pause import reconnect_pause
 from tidegate.platforms.interface import NoteConnect
 from tidegate.platforms.interface.uploads import Arrived
@@ -45,9 +46,11 @@ class ChildSetup:
     device: str
     silent_after: timedelta
     stand_in: str | None = None
+    proxy: ProxyAddress | None = None
 
     def open_options(self) -> dict[str, Any]:
-        return {"session": self.session, "device": self.device, "name": f"tidegate {self.account}"}
+        proxy = self.proxy.url if self.proxy else None
+        return {"session": self.session, "device": self.device, "name": f"tidegate {self.account}", "proxy": proxy}
 
 
 class WhatsAppConnection:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Collection
+from dataclasses import replace
 from datetime import timedelta
 from typing import Protocol
 
@@ -10,6 +11,7 @@ from tidegate.core.account import Account
 from tidegate.core.clock import Clock
 from tidegate.core.errors import BadInput, SignedOut
 from tidegate.platforms import loopback_address as control_of
+from tidegate.platforms.account_proxy import proxy_of
 from tidegate.platforms.interface import NoteConnect, Opener, Vault
 from tidegate.platforms.whatsapp import WHATSAPP
 from tidegate.platforms.whatsapp.child_process import STAND_IN
@@ -53,6 +55,7 @@ def whatsapp_opener(
         if device is None:
             raise SignedOut(NOT_LINKED)
         home = await home_of(account, device.decode(), sessions, silent_after, find_loopback or ask_control)
+        home = replace(home, proxy=await proxy_of(vault))
         if account.loopback is None and not await sessions.holds(home.device):
             raise SignedOut(NOT_LINKED)
         wire = WhatsAppConnection(home, clock, note_connect)

@@ -8,13 +8,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any
 
 from tidegate.core.child_protocol import Frame
 from tidegate.core.clock import Clock
 from tidegate.core.errors import BadInput, PlatformError
+from tidegate.platforms.account_proxy import proxy_of
 from tidegate.platforms.interface import Me, NoteConnect, SignInAttempt
 from tidegate.platforms.whatsapp.child_process import WhatsAppChild
 from tidegate.platforms.whatsapp.connector import (
@@ -66,6 +67,7 @@ async def pair(
     """
     number = None if phone is None else international(phone)
     home = await home_of(attempt.account, "", sessions, SILENT_AFTER, find_loopback)
+    home = replace(home, proxy=await proxy_of(attempt.vault))
     events: asyncio.Queue[dict[str, Any] | None] = asyncio.Queue()
     child = await WhatsAppChild.start(
         home.open_options(),

@@ -19,6 +19,8 @@ WHATSAPP = Platform(
     paced_by_standing=True,
     warms_up=True,
     links_by_phone=True,
+    proxy_schemes=("socks5", "http"),
+    reached_at=("web.whatsapp.com", 443),
     library_schema="whatsapp",
     sessions_shown_at="on the phone under Linked devices",
 )

@@ -205,6 +205,14 @@ async def note_rest(connection: Connection, reminder: ReminderId, run: RunId, na
     await connection.execute("UPDATE reminders SET rest_of = $2, rest_as = $3 WHERE id = $1", reminder, run, name)
 
 
+async def name_account(connection: Connection, account: AccountId, name: str) -> None:
+    """The reminders of an account name it in their documents: write its new name there."""
+    await connection.execute(
+        "UPDATE reminders SET written = jsonb_set(written, '{account}', to_jsonb($2::text)) WHERE account = $1",
+        account, name,
+    )  # fmt: skip
+
+
 async def rests_of(connection: Connection, run: RunId) -> list[RestOfRun]:
     """The reminders that were made of the rest of a run and still exist."""
     return [RestOfRun(**row) for row in await connection.fetch(

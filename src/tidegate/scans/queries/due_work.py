@@ -105,6 +105,18 @@ async def expect_cycle(connection: Connection, claim: Claim, span: timedelta) ->
     )  # fmt: skip
 
 
+async def next_cycles(connection: Connection, of: Sequence[AccountId]) -> dict[AccountId, datetime]:
+    """When the next cycles of these accounts are expected; those that no worker serves are left out."""
+    rows = await connection.fetch(
+        f"""
+        SELECT a.id, greatest(a.next_cycle_at, clock_now()) AS at FROM accounts a
+        WHERE a.id = ANY($1) AND a.next_cycle_at IS NOT NULL AND a.id IN ({workers.SERVED})
+        """,
+        list(of),
+    )
+    return {AccountId(row["id"]): row["at"] for row in rows}
+
+
 async def next_dues(
     connection: Connection,
     looked_at: Sequence[tuple[AccountId | None, asyncpg.Record]],

@@ -6,9 +6,17 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import singledispatch
 
+from tidegate.core.rules.readable_values import counted
 from tidegate.events.event_data import EventData
 from tidegate.events.kinds.access import AccessReset, SignInBegun, SignInEndedEverywhere, TokenAdded
-from tidegate.events.kinds.accounts import AccountAdded, AccountStandingSet, AccountStateChanged, AccountUnreachable
+from tidegate.events.kinds.accounts import (
+    AccountAdded,
+    AccountProxySet,
+    AccountRenamed,
+    AccountStandingSet,
+    AccountStateChanged,
+    AccountUnreachable,
+)
 from tidegate.events.kinds.archives import (
     ArchiveFailed,
     ArchiveFiled,
@@ -37,7 +45,6 @@ from tidegate.events.kinds.runs import RunHeld, RunOpened, RunPaused, RunResent,
 from tidegate.events.kinds.workers import WorkerJoined
 from tidegate.events.queries.feed import Event
 from tidegate.web.pages.queries.overview import WorkProgress
-from tidegate.web.template_filters import counted
 
 _COMMANDS = {
     "cycle": "a cycle",
@@ -94,6 +101,16 @@ def _(event: AccountStateChanged) -> str:
 @event_words.register
 def _(event: AccountStandingSet) -> str:
     return f"{event.standing}, was {event.was}"
+
+
+@event_words.register
+def _(event: AccountRenamed) -> str:
+    return f"was {event.was}"
+
+
+@event_words.register
+def _(event: AccountProxySet) -> str:
+    return event.proxy or "no proxy"
 
 
 @event_words.register

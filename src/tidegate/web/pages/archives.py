@@ -16,13 +16,13 @@ from tidegate.archives.queries.archive_search import STATES, ArchiveFilter, Stat
 from tidegate.channels.queries import channels
 from tidegate.core.errors import NothingToDo
 from tidegate.core.ids import ArchiveId, ChannelKey
+from tidegate.core.rules.readable_values import counted
 from tidegate.database.pool import Connection
 from tidegate.history.rules.message_links import original_link
 from tidegate.web.api.parameters import BIGGEST, POSITIVE, Place, Text
 from tidegate.web.auth.token_check import InDatabase
 from tidegate.web.page_response import changed, page
 from tidegate.web.server.request_bodies import Router
-from tidegate.web.template_filters import counted
 
 _ROWS = 50
 _INSIDE = 500

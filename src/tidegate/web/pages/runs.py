@@ -12,6 +12,7 @@ from fastapi.responses import Response
 
 from tidegate.accounts.queries import accounts
 from tidegate.core.ids import RunId
+from tidegate.core.rules.readable_values import counted
 from tidegate.database.pool import Connection, Database
 from tidegate.reminders.queries import reminders, run_states, run_targets, runs
 from tidegate.reminders.queries.runs import Run
@@ -23,7 +24,6 @@ from tidegate.web.api.parameters import BIGGEST, Place
 from tidegate.web.auth.token_check import InDatabase
 from tidegate.web.page_response import AS_PART, changed, live_page, page
 from tidegate.web.server.request_bodies import Router
-from tidegate.web.template_filters import counted
 
 _RUNS, _TARGETS = 50, 100
 

@@ -13,6 +13,7 @@ from tidegate.access.queries.tokens import TokenScope
 from tidegate.app.operator_requests import token_end
 from tidegate.app.settings_document import setting_rows
 from tidegate.core.errors import BadInput
+from tidegate.core.rules.readable_values import counted
 from tidegate.web.api.parameters import days_of
 from tidegate.web.auth.sign_in import LONGEST_PASSWORD, WrongPassword, hash_password, require_password, signed_out
 from tidegate.web.auth.token_check import AsSet, InDatabase
@@ -20,7 +21,6 @@ from tidegate.web.page_response import THEME_COOKIE, THEMES, changed, go_to, is_
 from tidegate.web.server.error_responses import refusal
 from tidegate.web.server.request_bodies import Router
 from tidegate.web.site_address import site_of
-from tidegate.web.template_filters import counted
 
 _YEAR = 365 * 24 * 3600
 _LIFETIMES = (("", "never"), ("7d", "after 7 days"), ("30d", "after 30 days"), ("90d", "after 90 days"),
