@@ -98,7 +98,7 @@ async def test_a_reminder_from_the_first_line_to_the_summary(home: Path, control
         await until(lambda: run(home, number)["state"] == "ended")
     shown_to_people = tidegate("runs", "show", str(number), home=home).stdout
     assert " 00:00 +08" in shown_to_people, "on the reminder's own clock"
-    assert "+08:00" in tidegate("reminder", "estimate", "Friday stock", home=home).stdout
+    assert " +08\n" in tidegate("reminder", "estimate", "Friday stock", home=home).stdout
     ended = run(home, number)
     assert ended["opens_at"].endswith("+00:00"), "scripts read UTC"
     assert (ended["status"], ended["error_summary"], ended["counts"]["sent"]) == ("success", "", 8)
