@@ -137,7 +137,6 @@ def commands(home: Path, control: str) -> dict[str, list[list[str]]]:
         "token confirm": [[ATTACK]],
         "token revoke": [[ATTACK]],
         "settings": [[]],
-        "status": [[]],
         "doctor": [[], ["--live", TELEGRAM], ["--live", ATTACK]],
         "feed": [[]],
         "calls": [[]],
@@ -149,6 +148,7 @@ def commands(home: Path, control: str) -> dict[str, list[list[str]]]:
         "db move": [[f"postgresql://{ATTACK}@/x"]],
         "db rekey": [[]],
         "account remove": [[ATTACK, "--yes"], [TELEGRAM, "--yes"]],
+        "status": [[]],  # now nobody can read the forum
     }
 
 
