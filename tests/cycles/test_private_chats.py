@@ -7,10 +7,11 @@ from datetime import timedelta
 
 import pytest
 
-from tests.cycles.running_scheduler import working
+from tests.cycles.running_scheduler import cycles, working
 from tests.scenes.telegram_mirror import Mirror, make_mirror
 from tests.waiting import until
 from tidegate.channels.queries import channels
+from tidegate.core.errors import PlatformError
 from tidegate.cycles.forecast import foresee
 from tidegate.loopback.faults import Fault, FaultKind
 from tidegate.loopback.telegram import TelegramServer, World
@@ -246,8 +247,25 @@ class TestFollowing:
         world.edit(ann, 2, text="2")
         world.delete(ann, [1])
         world.post(ann, "four")
+        await mirror.connect()  # to connect, Telethon asks for a difference of its own
         world.faults.add(Fault(FaultKind.TOO_LONG, method="updates.getDifference"))
+        await mirror.settle()
+        assert world.faults.waiting == []
+        assert await texts(mirror, ann) == truth(ann)
+
+    async def test_a_crash_after_too_long_loses_nothing(self, mirror: Mirror, world: World, ann: Channel) -> None:
+        """That the chats have to be read is stored with the counter, so the next cycle reads them."""
+        await mirrored(mirror, ann)
+        ann.pushes = False
+        world.edit(ann, 2, text="2")
+        world.delete(ann, [1])
+        world.post(ann, "four")
         await mirror.connect()
+        world.faults.add(Fault(FaultKind.TOO_LONG, method="updates.getDifference"))
+        world.faults.add(Fault(FaultKind.ERROR, method="messages.getPeerDialogs", code="CHAT_ADMIN_REQUIRED"))
+        with pytest.raises(PlatformError):
+            await mirror.cycle()
+        assert await box(mirror) == world.chats.box(ann.owner).pts
         await mirror.settle()
         assert await texts(mirror, ann) == truth(ann)
 
@@ -273,14 +291,21 @@ class TestFollowing:
         assert await texts(mirror, ann) == truth(ann)
 
     async def test_an_own_send_is_news_of_the_box(self, mirror: Mirror, world: World) -> None:
-        """Telegram tells the sender in the answer alone; the message is stored all the same."""
+        """Telegram tells the sender in the answer alone, and not what was sent; the difference brings the message."""
         ada = world.accounts[1_000_001]
         own = world.add_private_chat(ada, ada)
         await mirrored(mirror, own)
-        async with working(mirror, None):
+        before = len(await cycles(mirror))
+
+        async def cycled() -> bool:
+            return len(await cycles(mirror)) > before
+
+        async with working(mirror, timedelta(hours=4)), mirror.counted() as calls:
+            await until(cycled)
             assert mirror.lane is not None
             await mirror.lane.send(mirror.lane.own_chat, "test", key="k1")
             await until(same(mirror, own))
+        assert calls["updates.getDifference"] == 1
         assert list((await texts(mirror, own)).values()) == ["test"]
 
 

@@ -291,7 +291,6 @@ class TelegramAccount(ConnectionHooks):
             if type(problem) is PlatformError:  # an error on Telegram's side: it may have accepted the message
                 raise ServerTrouble(f"Nobody knows whether the message arrived: {problem}") from problem
             raise
-        self._connection.take_answer(answer)
         return send_requests.receipt_of(answer, request.random_id)
 
     # Names

@@ -220,18 +220,14 @@ class TelegramConnection:
         for hint in (*hints_of(pushed, self.chats.of_any), *self._box_hints(pushed)):
             self.updates.add(hint)
 
-    def take_answer(self, answer: Any) -> None:
-        """Take what an own send changed in the box: Telegram tells the sender in the answer, and pushes nothing.
-
-        The short form lacks the message, so it is a gap, which a difference fills.
-        """
-        if isinstance(answer, types.UpdateShortSentMessage):
-            self.box = None
-            self.updates.add(UpdateHint(None, box=BoxUpdates(answer.pts, 0)))
-        for hint in self._box_hints(answer):
-            self.updates.add(hint)
-
     def _box_hints(self, pushed: Any) -> list[UpdateHint]:
+        """Updates of the box in what was pushed. Telethon queues the answers to own sends too, where they change it.
+
+        The short form of those lacks the message, so it is a gap, which a difference fills.
+        """
+        if isinstance(pushed, types.UpdateShortSentMessage):
+            self.box = None
+            return [UpdateHint(None, box=BoxUpdates(pushed.pts, 0))]
         found = [] if (short := short_update(pushed, self.chats)) is None else [short]
         people = people_in(pushed)
         found += [box for one in updates_in(pushed) if (box := box_update(one, people, self.chats)) is not None]

@@ -150,7 +150,10 @@ def _saved(request: Request, file: File | None) -> Answer:
     world, viewer, random_id = request.world, request.account, request.query.random_id
     _once(request, random_id)
     if (view := world.chats.view(viewer.id, viewer.id, basic=False)) is not None:
-        return _sent(request, view, [(random_id, _post(request, view, 0, request.query.message, file, fields={}))])
+        message = _post(request, view, 0, request.query.message, file, fields={})
+        whole = _sent(request, view, [(random_id, message)])
+        pts = world.chats.box(viewer.id).pts
+        return whole if file else types.UpdateShortSentMessage(message.id, pts, 1, message.date, out=True)
     number = 1 + len(world.sent)
     world.sent[viewer.id, random_id] = number
     part = file.name if file else ""
