@@ -21,6 +21,7 @@ from tidegate.platforms.interface import (
     FileForm,
     FileHandle,
     FileKind,
+    FileRole,
     Message,
     Patch,
     Reacted,
@@ -60,6 +61,7 @@ def patched(message: Message, patch: Patch) -> Message | None:
         edited_at=patch.edited_at,
         text=message.text if patch.text is None else patch.text,
         files=message.files if patch.files is None else patch.files,
+        further_files=_further(message.further_files, patch.further_files),
         reactions=message.reactions if patch.reactions is None else patch.reactions,
         kind=kind,
         content=content,
@@ -161,7 +163,8 @@ def _message(row: asyncpg.Record, files: Sequence[File]) -> Message:
     return from_row(
         Message,
         row,
-        files=files,
+        files=[one for one in files if one.role is FileRole.OWN],
+        further_files=tuple(one for one in files if one.role is not FileRole.OWN),
         reactions=[Reaction(emoji, count) for emoji, count in row["reactions"].items()],
         kind=MessageKind(row["kind"] or MessageKind.TEXT),
         content=read_content(row["content"]),
@@ -171,8 +174,14 @@ def _message(row: asyncpg.Record, files: Sequence[File]) -> Message:
     )
 
 
+def _further(stored: Sequence[File], changed: Mapping[FileRole, Sequence[File]]) -> tuple[File, ...]:
+    """The files in other places of a message, those of *changed* places replaced."""
+    return (*(one for one in stored if one.role not in changed), *(one for some in changed.values() for one in some))
+
+
 def _file(row: asyncpg.Record) -> File:
     form = FileForm(row["form"] or FileForm.FILE)
     return File(
-        FileId(row["file"]), row["name"], row["size"], row["mime"], FileKind(row["kind"]), FileHandle(""), form=form
-    )
+        FileId(row["file"]), row["name"], row["size"], row["mime"], FileKind(row["kind"]), FileHandle(""), form=form,
+        role=FileRole(row["role"]),
+    )  # fmt: skip
