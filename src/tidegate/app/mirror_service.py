@@ -26,7 +26,6 @@ from tidegate.cycles.schedule.cycle_scheduler import CycleScheduler
 from tidegate.cycles.schedule.guild_scheduler import GuildScheduler
 from tidegate.database.pool import Database
 from tidegate.lanes import Lane, parking_long_waits
-from tidegate.media.fetching import AccountMedia
 from tidegate.media.media_loop import MediaLoop
 from tidegate.platforms.interface import Opener
 from tidegate.reminders.private_test import TEST_PRIVATELY, send_to_self
@@ -78,9 +77,7 @@ class MirrorService:
             if platform.has_guilds
         }
         self._by_itself = by_itself
-        self._media_setup = media_setup(settings)
-        self._media = MediaLoop(database, clock, self._media_setup)
-        self._clock = clock
+        self._media = MediaLoop(database, clock, media_setup(settings))
         self._runs = RunScheduler(
             database,
             clock,
@@ -148,7 +145,9 @@ class MirrorService:
 
     async def _fetch_media(self, serving: AccountService, _: dict[str, Any]) -> dict[str, Any]:
         lane = await serving.connected()
-        return asdict(await AccountMedia(lane, self._database, self._clock, self._media_setup).run())
+        result = await self._media.fetch(lane)
+        await lane.write_ledger()
+        return asdict(result)
 
     async def _test_privately(self, serving: AccountService, args: dict[str, Any]) -> dict[str, Any]:
         lane = await serving.connected()

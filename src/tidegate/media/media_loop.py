@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import defaultdict
 from datetime import timedelta
 
 import structlog
@@ -12,7 +13,7 @@ from tidegate.core.errors import ENDS_CYCLE, PlatformError
 from tidegate.core.ids import AccountId
 from tidegate.database.pool import AWAY, Database
 from tidegate.lanes import Lane
-from tidegate.media.fetching import AccountMedia, MediaSetup
+from tidegate.media.fetching import AccountMedia, FetchResult, MediaSetup
 from tidegate.media.queries import media_files
 
 LOOK_EVERY = timedelta(seconds=10)
@@ -36,6 +37,12 @@ class MediaLoop:
         self._look_every = look_every
         self._wakes: dict[AccountId, asyncio.Event] = {}
         self._looking: asyncio.Task[None] | None = None
+        self._turns: defaultdict[AccountId, asyncio.Lock] = defaultdict(asyncio.Lock)
+
+    async def fetch(self, lane: Lane) -> FetchResult:
+        """Fetch now what is due; never at the same time as the account's own worker."""
+        async with self._turns[lane.account.id]:
+            return await AccountMedia(lane, self._database, self._clock, self._setup).run()
 
     async def work(self, lane: Lane) -> None:
         """Fetch files of an account for as long as it is served."""
@@ -58,7 +65,8 @@ class MediaLoop:
     async def _run(self, account: AccountMedia) -> str | None:
         """Fetch what is due; returns why the account should wait."""
         try:
-            return (await account.run()).paused
+            async with self._turns[account.lane.account.id]:
+                return (await account.run()).paused
         except ENDS_CYCLE:
             raise
         except (PlatformError, *AWAY) as problem:

@@ -303,6 +303,19 @@ async def lose(connection: Connection, one: WantedFile) -> bool:
     return False
 
 
+async def still_wanted(connection: Connection, files: Collection[tuple[str, int]]) -> set[tuple[str, int]]:
+    """Which of these files, by platform and number, are still to be fetched."""
+    rows = await connection.fetch(
+        """
+        SELECT f.platform, f.file FROM media_files f
+        JOIN unnest($1::text[], $2::bigint[]) AS g (platform, file) ON f.platform = g.platform AND f.file = g.file
+        WHERE f.state = 'wanted' OR (f.state = 'failed' AND f.next_try_at IS NOT NULL)
+        """,
+        [platform for platform, _ in files], [file for _, file in files],
+    )  # fmt: skip
+    return {(row["platform"], row["file"]) for row in rows}
+
+
 async def ask_again(
     connection: Connection, *, account: AccountId | None, channel: ChannelKey | None, files: Sequence[FileId] = ()
 ) -> int:
