@@ -10,6 +10,10 @@ from tidegate.archives.rules.set_assembly import SetPolicy
 from tidegate.cycles.cycle import CyclePolicy
 from tidegate.history.history_pages import HistoryPolicy
 from tidegate.history.rules.backfill_plan import PortionBudget
+from tidegate.media.fetching import MediaSetup
+from tidegate.media.local_store import LocalStore
+from tidegate.media.s3_store import open_s3_store
+from tidegate.media.store import MediaStore
 from tidegate.scans.rules.call_plan import CallLimits
 from tidegate.scans.rules.scan_decision import ScanPolicy
 from tidegate.workers.dead_process_check import this_host
@@ -42,6 +46,21 @@ def policy_of(settings: Settings) -> CyclePolicy:
         limits=CallLimits(pages_a_turn=settings.pages_a_turn),
         sets=SetPolicy(quiet_for=settings.archive_quiet_for, collect_for=settings.archive_collect_for),
     )
+
+
+def media_setup(settings: Settings) -> MediaSetup:
+    """Where files are kept; those that are being fetched are in the data folder, whatever the store."""
+    folder = settings.home / "media"
+    work = WorkFolder(folder / "partial", reserve=settings.disk_reserve, host=this_host(), what="Files")
+    return MediaSetup(media_store(settings), work)
+
+
+def media_store(settings: Settings) -> MediaStore:
+    """The store that the operator chose."""
+    if settings.media_store is None:
+        return LocalStore(settings.home / "media")
+    keys = [None if one is None else one.get_secret_value() for one in (settings.media_key, settings.media_secret)]
+    return open_s3_store(settings.media_store, key=keys[0], secret=keys[1])
 
 
 def filing_policy(settings: Settings, policy: CyclePolicy) -> FilingPolicy:

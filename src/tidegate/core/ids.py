@@ -28,11 +28,15 @@ WorkerNumber = NewType("WorkerNumber", int)
 
 UploadId = NewType("UploadId", int)
 
+# Ours: computed
+
+Sha256 = NewType("Sha256", bytes)  # the digest of a file's bytes, by which they are stored
+
 # The platform's
 
 AlbumId = NewType("AlbumId", int)  # shared by the messages of one album
 ChannelId = NewType("ChannelId", int)
-FileId = NewType("FileId", int)  # a file that is posted twice may keep it
+FileId = NewType("FileId", int)  # a file that is posted twice may keep it; negative: derived from its address
 GuildId = NewType("GuildId", int)
 MessageId = NewType("MessageId", int)  # ordered within its channel
 TopicId = NewType("TopicId", int)  # unique within its forum; General is 1, and 0 stands for the whole channel

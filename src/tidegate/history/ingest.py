@@ -1,4 +1,4 @@
-"""Stores a page: messages, the archives among them, and topics, all in the transaction of the page.
+"""Stores a page: messages, the archives and files among them, and topics, all in the transaction of the page.
 
 Invariant: page-and-progress-together.
 """
@@ -19,6 +19,7 @@ from tidegate.core.ids import AccountId, ArchiveId, ChannelKey, FileId, MessageI
 from tidegate.database.pool import Connection, now_of
 from tidegate.history.queries import message_patches, messages
 from tidegate.history.queries.messages import StoredPage
+from tidegate.media.noted_files import note_files
 from tidegate.people.queries import people
 from tidegate.platforms.interface import ChannelUpdates, FileHandle, FileKind, Message, Topic
 from tidegate.scans.queries import scan_memory
@@ -96,6 +97,7 @@ async def take_in(
     await drop_parts(connection, place.key, {number: shown[number] for number in stored.changed}, gone)
     now = await now_of(connection)
     files, opened = await _place(connection, place, [one for one in new if one.id not in gone], reader, now)
+    await note_files(connection, place.key, reader, [one for one in new if one.id not in gone])
     tally.messages += len(stored.added)
     tally.edited += len(stored.changed)
     tally.deleted += len(gone)

@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import Any, TypeVar
 
 from tidegate.core.errors import Banned, ChannelGone, LongWait, Refused, SignedOut
-from tidegate.core.ids import ChannelId, CycleNumber, GuildId, MessageId, RunId, TopicId
+from tidegate.core.ids import ChannelId, CycleNumber, FileId, GuildId, MessageId, RunId, TopicId
 from tidegate.lanes.call_gate import CallGate
 from tidegate.lanes.call_limits import TRANSFERS, ReadLimits
 from tidegate.lanes.reads import PacedReads
@@ -281,12 +281,19 @@ class Lane:
         return await self._reads.read("files", channel, cycle, lambda: client.files(channel, search))
 
     async def messages(
-        self, channel: ChannelId, ids: Sequence[MessageId], *, cycle: CycleNumber | None = None
+        self,
+        channel: ChannelId,
+        ids: Sequence[MessageId],
+        *,
+        cycle: CycleNumber | None = None,
+        background: bool = False,
     ) -> Mapping[MessageId, interface.Message | None]:
-        """Up to 100 messages by number; None for one that was deleted."""
+        """Up to 100 messages by number; None for one that was deleted. In the *background* it delays no other call."""
         client = self._require(interface.Recalls, "fetch messages by number")
         verb = "chat_messages" if self._is_in_box(channel) else "messages"
-        return await self._reads.read(verb, channel, cycle, lambda: client.messages(channel, ids))
+        return await self._reads.read(
+            verb, channel, cycle, lambda: client.messages(channel, ids), background=background
+        )
 
     async def description(self, channel: ChannelId, *, cycle: CycleNumber | None = None) -> str | None:
         """A channel's description; None, without a call, where it comes with the channel itself or there is none."""
@@ -296,13 +303,33 @@ class Lane:
         return await self._reads.read("description", channel, cycle, lambda: client.description(channel))
 
     async def read_file(
-        self, handle: FileHandle, *, offset: int, length: int, cycle: CycleNumber | None = None
+        self,
+        handle: FileHandle,
+        *,
+        offset: int,
+        length: int,
+        cycle: CycleNumber | None = None,
+        background: bool = False,
     ) -> bytes:
-        """A range of a file; ``HandleExpired`` means that the caller needs a new handle; it is raised at once."""
+        """A range of a file; ``HandleExpired`` means that the caller needs a new handle; it is raised at once.
+
+        In the *background* it delays neither archives nor uploads.
+        """
         client = self._require(interface.Files, "read files")
         return await self._transfers.read(
-            "read_file", None, cycle, lambda: client.read_file(handle, offset=offset, length=length)
+            "read_file",
+            None,
+            cycle,
+            lambda: client.read_file(handle, offset=offset, length=length),
+            background=background,
         )
+
+    async def emoji_files(self, numbers: Sequence[FileId]) -> Mapping[FileId, interface.File]:
+        """The files of up to 200 custom emoji, asked for in the background; one that was deleted is missing."""
+        client = self._find(interface.NamesEmoji)
+        if client is None:
+            return {}
+        return await self._reads.read("emoji_files", None, None, lambda: client.emoji_files(numbers), background=True)
 
     # Push updates: waiting for one is not a call
 

@@ -20,6 +20,7 @@ from tidegate.core.platform import Platform
 from tidegate.core.rules.markdown_text import formatted as read_markdown
 from tidegate.history.queries.timeline import AttachedFile, TimelineMessage
 from tidegate.history.rules.content_summary import file_form, file_words
+from tidegate.platforms.interface import FileRole
 from tidegate.web.rules.formatted_text import bare_links, cut_spans, formatted
 from tidegate.web.rules.message_details import DetailLine, detail_lines, service_words
 
@@ -139,7 +140,7 @@ class ChatReader:
     def _message(self, parts: Sequence[TimelineMessage]) -> ChatMessage:
         lead = next((one for one in parts if one.text), parts[0])
         content = lead.stored.content
-        files = [_file(one, file) for one in parts for file in one.files]
+        files = [_file(one, file) for one in parts for file in one.files if file.role == FileRole.OWN]
         return ChatMessage(
             lead,
             parts,

@@ -20,7 +20,7 @@ from tidegate.events.queries import feed
 
 
 @dataclass(frozen=True, slots=True)
-class _MachinePause:
+class MachinePause:
     """The accounts whose archives wait for a machine, in a table of their own."""
 
     table: str
@@ -42,8 +42,8 @@ class _MachinePause:
             await feed.record(connection, machine, resumed)
 
 
-_FULL_DISK = _MachinePause("disk_pauses", "disk")
-_NO_PROCESS = _MachinePause("reading_pauses", "reading")
+_FULL_DISK = MachinePause("disk_pauses", "disk")
+_NO_PROCESS = MachinePause("reading_pauses", "reading")
 
 
 # The disk

@@ -83,7 +83,7 @@ async def photos(connection: Connection, key: ChannelKey, spans: Collection[Span
         FROM unnest($2::bigint[], $3::bigint[]) AS w (low, high)
         JOIN messages m ON m.channel = $1 AND m.id BETWEEN w.low AND w.high
         WHERE m.deleted_at IS NULL AND EXISTS (
-            SELECT FROM attachments a WHERE a.channel = $1 AND a.message = m.id AND a.kind = 'photo'
+            SELECT FROM attachments a WHERE a.channel = $1 AND a.message = m.id AND a.kind = 'photo' AND a.role = 'own'
         )
         """,
         key, [span.low for span in spans], [span.high for span in spans],

@@ -107,7 +107,8 @@ _DOUBTS = """
         WHERE m.channel = d.channel AND m.id <= d.upto AND m.id <> d.number
           AND (d.topic = 0 OR coalesce(m.topic, 1) = d.topic)
           AND (d.counter <> 'documents' OR EXISTS (
-              SELECT FROM attachments a WHERE a.channel = m.channel AND a.message = m.id AND a.kind = 'document'))
+              SELECT FROM attachments a WHERE a.channel = m.channel AND a.message = m.id AND a.kind = 'document'
+                AND a.role = 'own'))
     ) AS s
     ORDER BY d.waits, d.asked, d.channel, d.topic
 """

@@ -16,12 +16,13 @@ from tidegate.events.kinds import (
     demo,
     history,
     lanes,
+    media,
     reminders,
     runs,
     workers,
 )  # fmt: skip
 
-SUBJECTS = (access, accounts, archives, channels, cycles, demo, history, lanes, reminders, runs, workers)
+SUBJECTS = (access, accounts, archives, channels, cycles, demo, history, lanes, media, reminders, runs, workers)
 
 
 def kinds_of(subject: ModuleType) -> list[type[EventData]]:

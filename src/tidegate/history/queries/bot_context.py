@@ -22,6 +22,7 @@ from tidegate.history.queries.timeline import AttachedFile, files_of
 from tidegate.history.rules.content_summary import content_words, forward_words, with_names
 from tidegate.history.rules.context_lines import AnsweredMessage, ContextLine, Here, line_of, within
 from tidegate.history.rules.coverage import Content, incomplete_before
+from tidegate.platforms.interface import FileRole
 from tidegate.scans.queries import scan_memory
 
 MOST = 50_000
@@ -189,7 +190,7 @@ def _context_row(row: asyncpg.Record, part: ContextPart, bounds: ContextBounds) 
         row,
         stored_content(row, answered=None if answered is None else answered["author"]),
         answered,
-        part.files.get(row["id"], ()),
+        [one for one in part.files.get(row["id"], ()) if one.role == FileRole.OWN],
         hidden=row["deleted_at"] is not None and not bounds.deleted,
         quote_hidden=answered is not None and answered["deleted_at"] is not None and not bounds.deleted,
     )

@@ -22,6 +22,7 @@ from tidegate.platforms.interface import (
     FileForm,
     FileHandle,
     FileKind,
+    FileRole,
     Message,
     Patch,
     Previewed,
@@ -69,6 +70,7 @@ def patched(message: Message, patch: Patch) -> Message | None:
         edited_at=patch.edited_at,
         text=message.text if patch.text is None else patch.text,
         files=message.files if patch.files is None else patch.files,
+        further_files=_further(message.further_files, patch.further_files),
         reactions=message.reactions if patch.reactions is None else patch.reactions,
         kind=kind,
         content=content,
@@ -201,7 +203,8 @@ def _message(row: asyncpg.Record, files: Sequence[File]) -> Message:
     return from_row(
         Message,
         row,
-        files=files,
+        files=[one for one in files if one.role is FileRole.OWN],
+        further_files=tuple(one for one in files if one.role is not FileRole.OWN),
         reactions=[Reaction(emoji, count) for emoji, count in row["reactions"].items()],
         kind=known_or(MessageKind, row["kind"], MessageKind.TEXT),
         content=read_content(row["content"]),
@@ -212,6 +215,12 @@ def _message(row: asyncpg.Record, files: Sequence[File]) -> Message:
     )
 
 
+def _further(stored: Sequence[File], changed: Mapping[FileRole, Sequence[File]]) -> tuple[File, ...]:
+    """The files in other places of a message, those of *changed* places replaced."""
+    return (*(one for one in stored if one.role not in changed), *(one for some in changed.values() for one in some))
+
+
 def _file(row: asyncpg.Record) -> File:
     form, kind = known_or(FileForm, row["form"], FileForm.FILE), known_or(FileKind, row["kind"], FileKind.DOCUMENT)
-    return File(FileId(row["file"]), row["name"], row["size"], row["mime"], kind, FileHandle(""), form=form)
+    role = known_or(FileRole, row["role"], FileRole.OWN)
+    return File(FileId(row["file"]), row["name"], row["size"], row["mime"], kind, FileHandle(""), form=form, role=role)

@@ -22,7 +22,7 @@ from tidegate.database.storable_connection import json_text
 from tidegate.history.content_json import content_json, counts_json, read_mentions
 from tidegate.history.raw_json import pack
 from tidegate.people.queries import people
-from tidegate.platforms.interface import Message
+from tidegate.platforms.interface import FileRole, Message
 from tidegate.search.rules.content_words import content_tags, content_texts
 from tidegate.search.rules.text_words import author_tags, vector
 
@@ -155,26 +155,33 @@ def _values(message: Message) -> tuple[object, ...]:
 async def _attach(
     connection: Connection, key: ChannelKey, rows: Mapping[MessageId, Message], written: Sequence[asyncpg.Record]
 ) -> None:
-    """The files of what was written, in place of those it had."""
+    """The files of what was written, in place of those it had.
+
+    An earlier version stored only a message's own files. The others are added when an unchanged message is read again.
+    """
     known = [row["id"] for row in written if not row["added"]]
     if known:
         await connection.execute("DELETE FROM attachments WHERE channel = $1 AND message = ANY($2)", key, known)
+    new = {row["id"] for row in written}
     files = [
-        (row["id"], number, file)
-        for row in written
-        for number, file in enumerate(rows[MessageId(row["id"])].files, start=1)
+        (message.id, number, file)
+        for message in rows.values()
+        for number, file in enumerate((*message.files, *message.further_files), start=1)
+        if message.id in new or file.role is not FileRole.OWN
     ]
     if files:
         await connection.execute(
             """
-            INSERT INTO attachments (channel, message, number, file, name, size, mime, kind, form)
+            INSERT INTO attachments (channel, message, number, file, name, size, mime, kind, form, role)
             SELECT $1, * FROM unnest($2::bigint[], $3::integer[], $4::bigint[], $5::text[], $6::bigint[], $7::text[],
-                                     $8::text[], $9::text[])
+                                     $8::text[], $9::text[], $10::text[])
+            ON CONFLICT DO NOTHING
             """,
             key, [message for message, _, _ in files], [number for _, number, _ in files],
             [file.id for _, _, file in files], [file.name for _, _, file in files],
             [file.size for _, _, file in files], [file.mime for _, _, file in files],
             [file.kind.value for _, _, file in files], [file.form.value for _, _, file in files],
+            [file.role.value for _, _, file in files],
         )  # fmt: skip
 
 

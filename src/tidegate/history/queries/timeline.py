@@ -14,9 +14,11 @@ import asyncpg
 from tidegate.channels.queries.channels import KnownChannel
 from tidegate.core.ids import AlbumId, ChannelId, ChannelKey, MessageId, TopicId, UserId
 from tidegate.database.pool import Connection
+from tidegate.database.row_values import from_row
 from tidegate.history.content_documents import StoredContent, stored_content
 from tidegate.history.content_json import answered_channel, read_mentions
 from tidegate.history.rules.message_links import original_link
+from tidegate.media.rules.media_policy import sentence_of
 
 _LAST = 2**63 - 1
 
@@ -32,13 +34,22 @@ class EarlierVersion:
 
 @dataclass(frozen=True, slots=True)
 class AttachedFile:
-    """A file of a message. *form* is what it is to the reader, such as an image, and empty where it is not known."""
+    """A file of a message. *form* is what it is to the reader, such as an image, and empty where it is not known.
+
+    *role* is where in the message it is. *state* is what became of its bytes, and *reason* why they are not kept.
+    *sha256* is their digest in hexadecimal, and *url* where they can be read.
+    """
 
     name: str
     size: int
     mime: str
     kind: str
     form: str
+    role: str = "own"
+    state: str = "skipped"
+    reason: str | None = None
+    sha256: str | None = None
+    url: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -320,11 +331,23 @@ async def files_of(
 ) -> dict[MessageId, list[AttachedFile]]:
     """The files of messages, in their order; a message without files is left out."""
     rows = await connection.fetch(
-        "SELECT message, name, size, mime, kind, form FROM attachments "
-        "WHERE channel = $1 AND message = ANY($2) ORDER BY message, number",
+        """
+        SELECT a.message, a.name, a.size, a.mime, a.kind, a.form, a.role, coalesce(f.state, 'skipped') AS state,
+            coalesce(f.reason, CASE WHEN s.enabled THEN 'undecided' ELSE 'off' END) AS reason,
+            encode(f.sha256, 'hex') AS sha256
+        FROM attachments a
+        JOIN channels c ON c.id = a.channel
+        LEFT JOIN media_state s ON true
+        LEFT JOIN media_files f ON f.platform = c.platform AND f.file = a.file
+        WHERE a.channel = $1 AND a.message = ANY($2) ORDER BY a.message, a.number
+        """,
         key, list(numbers),
     )  # fmt: skip
-    return {message: [AttachedFile(*file) for file in files] for message, files in _by_message(rows).items()}
+    found: dict[MessageId, list[AttachedFile]] = defaultdict(list)
+    for row in rows:
+        file = from_row(AttachedFile, row, reason=sentence_of(row["reason"]) or None)
+        found[MessageId(row["message"])].append(file)
+    return dict(found)
 
 
 def _by_message(rows: Iterable[asyncpg.Record]) -> dict[MessageId, list[tuple[Any, ...]]]:

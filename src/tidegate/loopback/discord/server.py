@@ -22,6 +22,7 @@ from tidegate.loopback.discord.request_handler import Asked, Reply, Silence, ans
 from tidegate.loopback.discord.world.record import Call
 from tidegate.loopback.discord.world.world import World
 
+_FILE = "GET file"  # how a download is recorded, whatever its path
 _API = "/api/v10"
 _LARGEST = 128 << 20
 
@@ -134,23 +135,23 @@ class DiscordServer:
     async def _download(self, http: web.Request) -> web.StreamResponse:
         """A file by its signed link, without sign-in; an expired link is not found."""
         world = self._world
-        world.record.calls.append(Call(world.clock.now(), "", "GET /attachments/{channel.id}/{attachment.id}/{name}"))
+        world.record.calls.append(Call(world.clock.now(), "", _FILE))
         async with self._counted():
             channel = world.channels.get(int(http.match_info["channel"]))
             expires = datetime.fromtimestamp(int(http.query.get("ex", "0"), 16), UTC)
             for message in channel.history.held.values() if channel and expires > world.clock.now() else ():
                 for file in message.attachments:
                     if str(file.id) == http.match_info["attachment"]:
-                        return _file(file.content, file.mime)
+                        return _file(http, file.content, file.mime)
         return web.Response(status=404, text="This content is no longer available.")
 
     async def _asset(self, http: web.Request) -> web.StreamResponse:
         """A sticker, an emoji or another picture, by a link that never expires."""
         world = self._world
-        world.record.calls.append(Call(world.clock.now(), "", f"GET /{http.path.split('/')[1]}/{{name}}"))
+        world.record.calls.append(Call(world.clock.now(), "", _FILE))
         async with self._counted():
             content, mime = asset_files.asset_bytes(world, http.path)
-            return _file(content, mime)
+            return _file(http, content, mime)
 
     async def _elsewhere(self, http: web.Request) -> web.StreamResponse:
         """The gateway, whatever its path; anything else does not exist."""
@@ -192,10 +193,18 @@ def _body(content: bytes) -> dict[str, Any]:
     return told if isinstance(told, dict) else {}
 
 
-def _file(content: bytes, mime: str) -> web.Response:
-    """A file under the type that its message says, unless no header can hold that."""
+def _file(http: web.Request, content: bytes, mime: str) -> web.Response:
+    """A file, or a range of it, under the type that its message says, unless no header can hold that."""
     plain = mime.isascii() and mime.isprintable()
-    return web.Response(body=content, headers={"Content-Type": mime if plain else "application/octet-stream"})
+    headers = {"Content-Type": mime if plain else "application/octet-stream"}
+    wanted = http.http_range
+    if wanted.start is None:
+        return web.Response(body=content, headers=headers)
+    if wanted.start >= len(content):
+        return web.Response(status=416, headers={"Content-Range": f"bytes */{len(content)}"})
+    part = content[wanted]
+    headers["Content-Range"] = f"bytes {wanted.start}-{wanted.start + len(part) - 1}/{len(content)}"
+    return web.Response(status=206, body=part, headers=headers)
 
 
 def _response(reply: Reply) -> web.Response:

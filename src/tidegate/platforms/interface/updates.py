@@ -10,7 +10,7 @@ from typing import Any
 
 from tidegate.core.ids import ChannelId, MessageId
 from tidegate.core.message_content import NO_COUNTS, MessageContent, MessageCounts, MessageKind
-from tidegate.platforms.interface.values import File, Head, Message, Reaction
+from tidegate.platforms.interface.values import File, FileRole, Head, Message, Reaction
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,15 +19,16 @@ class Patch:
 
     Without *edited_at* it is not an edit: the platform only filled in a preview. Such a patch has no text and makes no
     revision. One with an older *edited_at* than the stored one is late and changes nothing. *raw* is merged into the
-    stored one, key by key: null removes a key. *read* tells kind and content by the merged result. *whole* is the
-    current message where the platform sent all of it, for a channel in which it was never stored. *marks* are those
-    that were set (true) or removed.
+    stored one, key by key: null removes a key. *further_files* take the place of those in the same places. *read* tells
+    kind and content by the merged result. *whole* is the current message where the platform sent all of it, for a
+    channel in which it was never stored. *marks* are those that were set (true) or removed.
     """
 
     id: MessageId
     edited_at: datetime | None = None
     text: str | None = None
     files: Sequence[File] | None = None
+    further_files: Mapping[FileRole, Sequence[File]] = field(default_factory=dict)
     reactions: Sequence[Reaction] | None = None
     raw: Mapping[str, Any] | None = None
     read: Callable[[Mapping[str, Any]], tuple[MessageKind, MessageContent]] | None = None

@@ -75,6 +75,26 @@ class FileForm(StrEnum):
     FILE = "file"
 
 
+class FileRole(StrEnum):
+    """Where in its message a file is; only its own files are parts of archives and are found by a search."""
+
+    OWN = "own"
+    COVER = "cover"  # of a video, or another form of it
+    PREVIEW = "preview"  # of a linked page
+    EMBED = "embed"
+    COMPONENT = "component"
+    FORWARD = "forward"
+    STICKER = "sticker"
+    EMOJI = "emoji"
+    POLL = "poll"
+    STORY = "story"
+    REPLY = "reply"
+    GAME = "game"
+    INVOICE = "invoice"
+    RICH = "rich"
+    SERVICE = "service"
+
+
 @dataclass(frozen=True, slots=True)
 class PhotoSize:
     """A photo in one of the sizes that the platform keeps of it."""
@@ -87,7 +107,9 @@ class PhotoSize:
 class File:
     """A file as its message announces it. *name* is chosen by the sender, so untrusted, and empty where there is none.
 
-    For a photo this is the largest size, and *picture* a medium one, where there are several.
+    For a photo this is the largest size, and *picture* a medium one, where there are several. For any other file
+    *picture* is the platform's small picture of it. *fleeting* files destroy themselves once they were seen. A handle
+    is *valid_until* then, where the platform says so.
     """
 
     id: FileId
@@ -98,6 +120,9 @@ class File:
     handle: FileHandle
     picture: PhotoSize | None = None
     form: FileForm = FileForm.FILE
+    role: FileRole = FileRole.OWN
+    fleeting: bool = False
+    valid_until: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +147,7 @@ class Reaction:
 class Message:
     """One message as the platform shows it. *album* is shared by messages that were posted as one.
 
+    *further_files* are those it shows in other places than its own: previews, polls, stories, forwards.
     *service* is the platform's name of what it announces itself, such as a join, and empty for a person's message.
     *thread* is the thread under the message. *hidden_edit_at* is the time of a change that the platform does not show
     as an edit; it only tells which of two versions is the later one. *raw* is what the platform sent that has no field
@@ -139,6 +165,7 @@ class Message:
     album: AlbumId | None = None
     protected: bool = False
     files: Sequence[File] = ()
+    further_files: Sequence[File] = ()
     topic_event: TopicEvent | None = None
     author_id: UserId | None = None
     automatic: bool = False  # a bot or a webhook wrote it

@@ -9,7 +9,7 @@ from typing import Any
 from telethon.tl import functions, types
 
 from tidegate.core.errors import PlatformError, Refused, ServerTrouble
-from tidegate.core.ids import ChannelId, MessageId, TopicId
+from tidegate.core.ids import ChannelId, FileId, MessageId, TopicId
 from tidegate.platforms import interface
 from tidegate.platforms.connection_hooks import ConnectionHooks
 from tidegate.platforms.interface import FileHandle, FileKind, Receipt, SendKey, Upload
@@ -21,7 +21,8 @@ from tidegate.platforms.telegram.chats.private_chats import access_hashes, chat_
 from tidegate.platforms.telegram.connection import TelegramConnection
 from tidegate.platforms.telegram.content.people import people_in
 from tidegate.platforms.telegram.errors import AlreadySent, HeldElsewhere, MediaGone
-from tidegate.platforms.telegram.file_handles import is_precise, location_of
+from tidegate.platforms.telegram.file_handles import document_file, is_precise, location_of
+from tidegate.platforms.telegram.further_files import WEB_HANDLE
 from tidegate.platforms.telegram.page_cursors import DialogOffset, TopicOffset, in_batch
 from tidegate.platforms.telegram.session import VaultSession
 
@@ -42,6 +43,7 @@ _METHODS = {
     "messages": "channels.getMessages",
     "chat_messages": "messages.getMessages",
     "description": "channels.getFullChannel",
+    "emoji_files": "messages.getCustomEmojiDocuments",
     "read_file": "upload.getFile",
     "save_part": "upload.saveFilePart",
     "save_big_part": "upload.saveBigFilePart",
@@ -238,7 +240,14 @@ class TelegramAccount(ConnectionHooks):
 
     # Files
 
+    async def emoji_files(self, numbers: Sequence[FileId]) -> Mapping[FileId, interface.File]:
+        answer = await self._connection.ask(functions.messages.GetCustomEmojiDocumentsRequest(list(numbers)))
+        found = (document_file(one) for one in answer if isinstance(one, types.Document))
+        return {file.id: file for file in found}
+
     async def read_file(self, handle: FileHandle, *, offset: int, length: int) -> bytes:
+        if handle == WEB_HANDLE:
+            raise interface.CannotAsk("The picture is on another site, behind a call of Telegram's that is not made.")
         location, centre = location_of(handle)
         request = functions.upload.GetFileRequest(location, offset, length, precise=is_precise(offset, length))
         try:
@@ -247,7 +256,10 @@ class TelegramAccount(ConnectionHooks):
             self._held_by[location.id] = elsewhere.centre
             raise
         if not isinstance(answer, types.upload.File):
-            raise Refused("Telegram wants this file to be read from a delivery network, which was not asked for.")
+            raise Refused(
+                "Telegram wants this file to be read from its delivery network, which Tidegate does not use; "
+                "it is tried again later."
+            )
         return bytes(answer.bytes)
 
     async def save_part(self, upload: Upload, part: int, content: bytes) -> None:

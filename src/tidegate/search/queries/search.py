@@ -207,7 +207,8 @@ _MESSAGES = """
     )
     SELECT c.id AS key, c.platform, {place}, c.number AS channel, c.title, m.topic, m.id, m.at, m.author, m.author_id,
         m.text, m.content, b.rank, b.matched,
-        ARRAY(SELECT name FROM attachments a WHERE a.channel = m.channel AND a.message = m.id ORDER BY number) AS files
+        ARRAY(SELECT name FROM attachments a WHERE a.channel = m.channel AND a.message = m.id AND a.role = 'own'
+              ORDER BY number) AS files
     FROM best b
     JOIN messages m ON m.channel = b.channel AND m.id = b.id
     JOIN channels c ON c.id = b.channel {parent}

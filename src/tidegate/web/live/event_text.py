@@ -40,6 +40,7 @@ from tidegate.events.kinds.channels import (
 from tidegate.events.kinds.cycles import CycleEnded
 from tidegate.events.kinds.history import BackfillEnded, BackfillProgressed, ReconcileEnded
 from tidegate.events.kinds.lanes import LanePaused
+from tidegate.events.kinds.media import MediaFailed, MediaKept, MediaPaused, MediaPolicyChanged, MediaRemoved
 from tidegate.events.kinds.reminders import ListChanged, ListRenamed, ReminderFired, ReminderSaved
 from tidegate.events.kinds.runs import RunHeld, RunOpened, RunPaused, RunResent, RunWaiting
 from tidegate.events.kinds.workers import WorkerJoined
@@ -158,7 +159,24 @@ def _(event: FailuresRetried) -> str:
     return _joined(f"{counted(event.retried, 'archive')} again", gone)
 
 
+@event_words.register
+def _(event: MediaKept) -> str:
+    return f"{counted(event.files, 'file')}, {event.bytes:,} bytes"
+
+
+@event_words.register
+def _(event: MediaRemoved) -> str:
+    return f"{counted(event.files, 'file')} had it" + (", and it is never kept again" if event.blocked else "")
+
+
+@event_words.register
+def _(event: MediaPolicyChanged) -> str:
+    return "files are kept" if event.enabled else "no files are kept"
+
+
 @event_words.register(FilingPaused)
+@event_words.register(MediaPaused)
+@event_words.register(MediaFailed)
 @event_words.register(ReadingPaused)
 @event_words.register(DestinationChanged)
 def _(event: FilingPaused | ReadingPaused | DestinationChanged) -> str:

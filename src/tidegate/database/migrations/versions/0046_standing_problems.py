@@ -6,7 +6,7 @@ Each is unknown in older rows. The proxy is shown as scheme, host and port; its 
 from tidegate.database.migrations.steps import run
 
 revision = "0046"
-down_revision = "0044"
+down_revision = "0045"
 
 
 def upgrade() -> None:

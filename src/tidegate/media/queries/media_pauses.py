@@ -1,0 +1,39 @@
+"""What keeps all files waiting: a full disk, a store that is away, a limit that is reached.
+
+Each is reported once when it begins and once when it ends, however many files and accounts wait.
+"""
+
+from __future__ import annotations
+
+from tidegate.archives.queries.archive_pauses import MachinePause
+from tidegate.core.ids import AccountId
+from tidegate.database.pool import Connection
+from tidegate.events.kinds.media import MediaPaused, MediaResumed
+from tidegate.events.queries import feed
+
+_MEDIA = MachinePause("media_pauses", "media")
+
+
+async def note_pause(connection: Connection, account: AccountId, where: str, sentence: str) -> None:
+    """Files of *account* wait for *where*, a disk or a store; reported when the account is the first to wait there."""
+    others = await _MEDIA.accounts_on(connection, where)
+    await connection.execute(
+        """
+        INSERT INTO media_pauses (account, machine, sentence) VALUES ($1, $2, $3)
+        ON CONFLICT (account) DO UPDATE SET machine = excluded.machine, sentence = excluded.sentence
+        """,
+        account, where, sentence,
+    )  # fmt: skip
+    if not others:
+        await feed.record(connection, where, MediaPaused(sentence=sentence))
+
+
+async def clear_pause(connection: Connection, account: AccountId) -> None:
+    """Files of *account* are fetched again."""
+    await _MEDIA.clear(connection, account, MediaResumed())
+
+
+async def sentences(connection: Connection) -> list[str]:
+    """Why files wait, for the person who can do something about it."""
+    rows = await connection.fetch("SELECT DISTINCT ON (machine) sentence FROM media_pauses ORDER BY machine, since")
+    return [row["sentence"] for row in rows]
