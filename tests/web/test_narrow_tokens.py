@@ -123,6 +123,7 @@ NAMES = {
     "command": [("1", "987654329")],
     "run": [("1", "987654329")],
     "message": [("77", "78")],
+    "file": [],
     "person": [("987654323", "555555553")],
     "platform": [],
     "q": [("zebra", "nothing"), (f"x channel:{OTHER}", f"x channel:{NOWHERE}"), (str(OTHER), str(NOWHERE))],
@@ -156,7 +157,8 @@ def pairs(case: Case) -> dict[str, list[tuple[str, str]]]:
 
 def questions(case: Case) -> Iterator[tuple[Question, Question]]:
     """Every address with what the token may not know in it, and beside it the same with what does not exist."""
-    known = {"channel": ["7"], "archive": [str(case.own), str(case.held)], "message": ["1"], "platform": ["telegram"]}
+    archives = [str(case.own), str(case.held)]
+    known = {"channel": ["7"], "archive": archives, "message": ["1"], "file": ["1"], "platform": ["telegram"]}
     named = pairs(case)
     for method, path, parameters in operations():
         inside = [one["name"] for one in parameters if one["in"] == "path"]

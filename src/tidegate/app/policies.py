@@ -10,6 +10,8 @@ from tidegate.archives.rules.set_assembly import SetPolicy
 from tidegate.cycles.cycle import CyclePolicy
 from tidegate.history.history_pages import HistoryPolicy
 from tidegate.history.rules.backfill_plan import PortionBudget
+from tidegate.media.local_store import LocalStore
+from tidegate.media.store import MediaStore
 from tidegate.scans.rules.call_plan import CallLimits
 from tidegate.scans.rules.scan_decision import ScanPolicy
 from tidegate.workers.dead_process_check import this_host
@@ -49,3 +51,8 @@ def filing_policy(settings: Settings, policy: CyclePolicy) -> FilingPolicy:
     return FilingPolicy(
         policy.retries, WorkFolder(settings.home / "work", reserve=settings.disk_reserve, host=this_host())
     )
+
+
+def media_store(settings: Settings) -> MediaStore:
+    """Where files are kept: plain files in the data folder."""
+    return LocalStore(settings.home / "media")

@@ -19,6 +19,7 @@ from tidegate.web.pages import (
     settings,
     target_lists,
 )
+from tidegate.web.pages.media import channel_files
 from tidegate.web.server.request_bodies import Router
 
 guarded_pages = Router(include_in_schema=False, dependencies=[Depends(guarded)])
@@ -29,6 +30,7 @@ for one in (
     archives,
     search,
     channel_messages,
+    channel_files,
     people,
     target_lists,
     reminders,
