@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import asyncpg
 import pytest
@@ -14,14 +14,14 @@ from tests.media.stored_media import full_channel, picture, states, stored, with
 from tests.older_schema import upgrade_to
 from tests.scans.stored_channels import add_account, add_channel
 from tidegate.channels.queries.channels import KnownChannel
-from tidegate.core.ids import MessageId, Sha256
+from tidegate.core.ids import AccountId, MessageId, Sha256
 from tidegate.database.migrations.upgrade import upgrade
 from tidegate.database.pool import Address, Connection, Database
 from tidegate.history.queries import messages
 from tidegate.history.queries.timeline import files_of
 from tidegate.media.noted_files import apply_policy
 from tidegate.media.queries import media_blobs, media_files, media_pauses, media_rules, media_totals
-from tidegate.media.queries.media_files import KeptBytes
+from tidegate.media.queries.media_files import KeptBytes, RenewedHandle
 from tidegate.media.queries.media_totals import MediaTotal
 from tidegate.media.rules.media_policy import MediaAction, MediaRule, PolicyKind, SkipReason
 from tidegate.platforms.interface import FileHandle, FileKind, FileRole
@@ -41,6 +41,11 @@ async def take(connection: Connection, channel: KnownChannel) -> list[media_file
 async def keep(connection: Connection, channel: KnownChannel, number: int, found: KeptBytes = BYTES) -> bool:
     [one] = [one for one in await take(connection, channel) if one.file == number]
     return await media_files.kept(connection, one, found)
+
+
+async def renew(connection: Connection, account: AccountId, until: datetime | None) -> None:
+    renewed = RenewedHandle(picture(10).id, FileHandle("new"), 1_000, until)
+    await media_files.keep_handles(connection, "telegram", account, [renewed])
 
 
 async def test_files_of_new_messages_are_wanted(database: Database) -> None:
@@ -260,15 +265,14 @@ async def test_a_handle_serves_only_its_account_and_its_time(database: Database)
     async with database.transaction() as connection:
         channel = await full_channel(connection)
         await stored(connection, channel, with_files(1, picture(10)))
-        [one] = await take(connection, channel)
         assert channel.reader is not None
         past = await connection.fetchval("SELECT clock_now()") - timedelta(seconds=1)
-        await media_files.keep_handle(connection, one, channel.reader, FileHandle("new"), past)
+        await renew(connection, channel.reader, past)
         assert [one.handle for one in await take(connection, channel)] == [None]
         other = await add_account(connection, "other")
-        await media_files.keep_handle(connection, one, other, FileHandle("new"), None)
+        await renew(connection, other, None)
         assert [one.handle for one in await take(connection, channel)] == [None]
-        await media_files.keep_handle(connection, one, channel.reader, FileHandle("new"), None)
+        await renew(connection, channel.reader, None)
         assert [one.handle for one in await take(connection, channel)] == ["new"]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import timedelta
 from functools import partial
 from typing import Any
@@ -12,7 +12,7 @@ from typing import Any
 from tidegate.app.composition import Runtime
 from tidegate.app.history_commands import history_handlers
 from tidegate.app.platform_registry import openers, platforms
-from tidegate.app.policies import filing_policy, policy_of
+from tidegate.app.policies import filing_policy, media_setup, policy_of
 from tidegate.app.settings import Settings
 from tidegate.archives.filing.queues import FilingLoop
 from tidegate.channels.queries import channels
@@ -26,6 +26,7 @@ from tidegate.cycles.schedule.cycle_scheduler import CycleScheduler
 from tidegate.cycles.schedule.guild_scheduler import GuildScheduler
 from tidegate.database.pool import Database
 from tidegate.lanes import Lane, parking_long_waits
+from tidegate.media.media_loop import MediaLoop
 from tidegate.platforms.interface import Opener
 from tidegate.reminders.private_test import TEST_PRIVATELY, send_to_self
 from tidegate.reminders.runs.run_scheduler import RunScheduler
@@ -75,6 +76,8 @@ class MirrorService:
             for platform in platforms()
             if platform.has_guilds
         }
+        self._by_itself = by_itself
+        self._media = MediaLoop(database, clock, media_setup(settings))
         self._runs = RunScheduler(
             database,
             clock,
@@ -100,6 +103,8 @@ class MirrorService:
             jobs.append(self._cycles_of(platform).work(lane))
         if platform.has_archives:
             jobs.append(self._filing.work(lane))
+        if platform.can_be_mirrored and self._by_itself:
+            jobs.append(self._media.work(lane))
         await together(*jobs)
 
     def handlers(self) -> Mapping[str, Handler]:
@@ -111,6 +116,7 @@ class MirrorService:
             LOOK: self._look,
             "deliver": self._deliver,
             TEST_PRIVATELY: self._test_privately,
+            "fetch_media": self._fetch_media,
             **history_handlers(self._database, self._policy),
         }
 
@@ -136,6 +142,12 @@ class MirrorService:
     async def _deliver(self, serving: AccountService, args: dict[str, Any]) -> dict[str, Any]:
         run = await self._runs.send_and_wait(serving.account.id, RunId(args["run"]))
         return {"state": run.state.value}
+
+    async def _fetch_media(self, serving: AccountService, _: dict[str, Any]) -> dict[str, Any]:
+        lane = await serving.connected()
+        result = await self._media.fetch(lane)
+        await lane.write_ledger()
+        return asdict(result)
 
     async def _test_privately(self, serving: AccountService, args: dict[str, Any]) -> dict[str, Any]:
         lane = await serving.connected()

@@ -23,6 +23,7 @@ from tidegate.core.errors import BadInput, TidegateError
 from tidegate.core.ids import ChannelKey, CommandId, TopicId
 from tidegate.database.pool import Connection, now_of
 from tidegate.lanes.queries import pace
+from tidegate.media.queries import media_rules
 from tidegate.search.rules.query_language import Here, read_instant
 from tidegate.workers.queries import commands
 
@@ -35,6 +36,7 @@ class MirrorRequest:
     full: bool = False
     hashed: bool = False
     destination: str | None = None
+    keep: bool = False
 
 
 async def enable(connection: Connection, kept: KnownChannel, wanted: MirrorRequest) -> str:
@@ -47,6 +49,7 @@ async def enable(connection: Connection, kept: KnownChannel, wanted: MirrorReque
     if target is not None and await filing_queue.goes_round(connection, kept.key, target):
         raise BadInput("Its archives would be filed on from there until they are back; name another destination.")
     await channels.enable(connection, kept, MirrorOptions(tuple(wanted.topics), wanted.full, wanted.hashed, target))
+    await media_rules.keep_archives(connection, kept.key, keep=wanted.keep)
     unseen = "" if kept.seen_by else "No account sees it at the moment: tidegate channel sync ACCOUNT."
     return " ".join(one for one in (unchecked, unseen) if one)
 
@@ -59,8 +62,8 @@ def _require_possible(kept: KnownChannel, wanted: MirrorRequest) -> None:
             f'"{kept.title}" is a group on {brand}, which cannot be mirrored. It can get reminders: '
             "tidegate reminder add FILE"
         )
-    if not kept.platform.has_archives and (wanted.hashed or wanted.destination is not None):
-        raise BadInput(f"Archives are not collected on {brand}, so leave --hash and --destination out.")
+    if not kept.platform.has_archives and (wanted.hashed or wanted.keep or wanted.destination is not None):
+        raise BadInput(f"Archives are not collected on {brand}, so leave --hash, --keep and --destination out.")
 
 
 async def _destination(connection: Connection, named: str) -> ChannelKey:

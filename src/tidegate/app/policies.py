@@ -10,7 +10,9 @@ from tidegate.archives.rules.set_assembly import SetPolicy
 from tidegate.cycles.cycle import CyclePolicy
 from tidegate.history.history_pages import HistoryPolicy
 from tidegate.history.rules.backfill_plan import PortionBudget
+from tidegate.media.fetching import MediaSetup
 from tidegate.media.local_store import LocalStore
+from tidegate.media.s3_store import open_s3_store
 from tidegate.media.store import MediaStore
 from tidegate.scans.rules.call_plan import CallLimits
 from tidegate.scans.rules.scan_decision import ScanPolicy
@@ -46,13 +48,23 @@ def policy_of(settings: Settings) -> CyclePolicy:
     )
 
 
+def media_setup(settings: Settings) -> MediaSetup:
+    """Where files are kept; those that are being fetched are in the data folder, whatever the store."""
+    folder = settings.home / "media"
+    work = WorkFolder(folder / "partial", reserve=settings.disk_reserve, host=this_host(), what="Files")
+    return MediaSetup(media_store(settings), work)
+
+
+def media_store(settings: Settings) -> MediaStore:
+    """The store that the operator chose."""
+    if settings.media_store is None:
+        return LocalStore(settings.home / "media")
+    keys = [None if one is None else one.get_secret_value() for one in (settings.media_key, settings.media_secret)]
+    return open_s3_store(settings.media_store, key=keys[0], secret=keys[1])
+
+
 def filing_policy(settings: Settings, policy: CyclePolicy) -> FilingPolicy:
     """How archives are filed; their parts are in the data folder until then."""
     return FilingPolicy(
         policy.retries, WorkFolder(settings.home / "work", reserve=settings.disk_reserve, host=this_host())
     )
-
-
-def media_store(settings: Settings) -> MediaStore:
-    """Where files are kept: plain files in the data folder."""
-    return LocalStore(settings.home / "media")

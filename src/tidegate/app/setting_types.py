@@ -115,6 +115,11 @@ WorkerName = Annotated[
 ]
 Home = Annotated[Path, AfterValidator(_home), Allowed("the path of a folder")]
 Secret = Annotated[SecretStr | None, Allowed("text")]
+StoreAddress = Annotated[
+    Annotated[str, Field(pattern=r"^s3://[A-Za-z0-9.\-]{1,63}(/[A-Za-z0-9._~\-/]*)?(\?[A-Za-z0-9._~\-/:=&%\[\]]*)?$")]
+    | None,
+    Allowed("an address such as s3://bucket/prefix?endpoint=https://s3.example.org, or left out"),
+]
 PublicUrl = Annotated[
     Annotated[str, Field(pattern=r"^https?://[A-Za-z0-9.\-\[\]:]+(/[A-Za-z0-9._~\-]+)*/?$")] | None,
     Allowed("an address such as https://example.org/tidegate, or left out"),

@@ -37,6 +37,7 @@ from tidegate.app.setting_types import (
     Size,
     SocketPath,
     Span,
+    StoreAddress,
     Switch,
     TimeOut,
     TrustedProxies,
@@ -248,8 +249,14 @@ class Settings(BaseSettings):
     )
     disk_reserve: Room = setting(
         1 << 30,
-        "Disk space that stays free. An archive that would use it waits until there is room.",
+        "Disk space that stays free. An archive or a file that would use it waits until there is room.",
     )
+    media_store: StoreAddress = setting(
+        None,
+        "Where files are kept: s3://BUCKET/PREFIX, with ?endpoint=URL&region=NAME. The default is the data folder.",
+    )
+    media_key: Secret = setting(None, "The access key of an S3 store.")
+    media_secret: Secret = setting(None, "The secret key of an S3 store.")
     archive_quiet_for: Span = setting(
         timedelta(hours=1), "How long no new part may arrive before a set without a known end counts as complete."
     )

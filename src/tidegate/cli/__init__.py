@@ -17,6 +17,7 @@ from tidegate.cli.cycles import calls, cycle, plan
 from tidegate.cli.demo import demo, loopback
 from tidegate.cli.error_messages import as_sentences
 from tidegate.cli.history import backfill, context, search
+from tidegate.cli.media import media
 from tidegate.cli.reminders import reminder, runs
 from tidegate.cli.service import db, feed, settings, token, web, worker
 from tidegate.core.terminal import guard_streams, print_line
@@ -59,6 +60,7 @@ app.command("cycle")(cycle.cycle)
 app.command("backfill")(backfill.backfill)
 app.command("reconcile")(backfill.reconcile)
 app.add_typer(archive.app, name="archive")
+app.add_typer(media.app, name="media")
 app.add_typer(reminder.app, name="reminder")
 app.add_typer(runs.app, name="runs")
 app.command("search")(search.search)

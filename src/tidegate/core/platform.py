@@ -63,6 +63,8 @@ class Platform(str):
     """Whether channels live in guilds (servers), which are listed and followed as a whole."""
     ids_begin_with_channel: bool = False
     """Whether ids grow with time over the whole platform, so that no message has a lower id than its channel."""
+    file_hosts: tuple[str, ...] = ()
+    """The hosts that files are fetched from, where they have addresses; no other host is ever asked for a file."""
     limits: MessageLimits = MessageLimits()
     """What one message may hold."""
     sends_one_at_a_time: bool = False

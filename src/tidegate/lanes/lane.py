@@ -258,11 +258,18 @@ class Lane:
         return await self._reads.read("files", channel, cycle, lambda: client.files(channel, search))
 
     async def messages(
-        self, channel: ChannelId, ids: Sequence[MessageId], *, cycle: CycleNumber | None = None
+        self,
+        channel: ChannelId,
+        ids: Sequence[MessageId],
+        *,
+        cycle: CycleNumber | None = None,
+        background: bool = False,
     ) -> Mapping[MessageId, interface.Message | None]:
-        """Up to 100 messages by number; None for one that was deleted."""
+        """Up to 100 messages by number; None for one that was deleted. In the *background* it delays no other call."""
         client = self._require(interface.Recalls, "fetch messages by number")
-        return await self._reads.read("messages", channel, cycle, lambda: client.messages(channel, ids))
+        return await self._reads.read(
+            "messages", channel, cycle, lambda: client.messages(channel, ids), background=background
+        )
 
     async def description(self, channel: ChannelId, *, cycle: CycleNumber | None = None) -> str | None:
         """A channel's description; None, without a call, where it comes with the channel itself."""
@@ -272,13 +279,31 @@ class Lane:
         return await self._reads.read("description", channel, cycle, lambda: client.description(channel))
 
     async def read_file(
-        self, handle: FileHandle, *, offset: int, length: int, cycle: CycleNumber | None = None
+        self,
+        handle: FileHandle,
+        *,
+        offset: int,
+        length: int,
+        cycle: CycleNumber | None = None,
+        background: bool = False,
     ) -> bytes:
-        """A range of a file; ``HandleExpired`` means that the caller needs a new handle; it is raised at once."""
+        """A range of a file; ``HandleExpired`` means that the caller needs a new handle; it is raised at once.
+
+        In the *background* it delays neither archives nor uploads.
+        """
         client = self._require(interface.Files, "read files")
         return await self._transfers.read(
-            "read_file", None, cycle, lambda: client.read_file(handle, offset=offset, length=length)
+            "read_file",
+            None,
+            cycle,
+            lambda: client.read_file(handle, offset=offset, length=length),
+            background=background,
         )
+
+    @property
+    def reads_files(self) -> bool:
+        """Whether the bytes of files can be read."""
+        return self._has(interface.Files)
 
     # Push updates: waiting for one is not a call
 

@@ -5,7 +5,6 @@ Invariant: error-class-says-what-to-do.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime, timedelta
 from typing import TypeVar
@@ -16,6 +15,7 @@ from tidegate.core.platform_call import CallKind, CallOutcome
 from tidegate.lanes.call_gate import CallGate
 from tidegate.lanes.call_outcomes import outcome_of
 from tidegate.lanes.concurrency_limits import ReadLimits
+from tidegate.lanes.read_slots import ReadSlots
 from tidegate.lanes.rules.send_pace import Pace, PaceBucket, PaceWait, charge
 
 T = TypeVar("T")
@@ -23,6 +23,9 @@ T = TypeVar("T")
 _EPOCH = datetime.fromtimestamp(0, UTC)
 _PAUSES = tuple(timedelta(seconds=seconds) for seconds in (0.5, 1, 2, 4))
 """How long to wait after the first, second … temporary failure in a row; after the last one, the error is raised."""
+
+_YIELD_FOR = timedelta(milliseconds=50)
+"""How long a call in the background waits before it looks again whether others wait for the pace."""
 
 _FINAL = (errors.Refused, errors.ChannelGone, errors.NotOurs)
 _CURABLE = (errors.PlatformError, OSError)
@@ -52,19 +55,30 @@ class PacedReads:
 
     def __init__(self, gate: CallGate, limits: ReadLimits) -> None:
         self._gate = gate
-        self._slots = asyncio.Semaphore(limits.at_once)
+        self._slots = ReadSlots(limits.at_once)
         self._pace = ReadPace(limits.pace)
+        self._pacing = 0  # calls that are not in the background and wait for the pace
 
     async def read(
-        self, verb: str, channel: ChannelId | None, cycle: CycleNumber | None, call: Callable[[], Awaitable[T]]
+        self,
+        verb: str,
+        channel: ChannelId | None,
+        cycle: CycleNumber | None,
+        call: Callable[[], Awaitable[T]],
+        *,
+        background: bool = False,
     ) -> T:
-        """Make the call when permitted; repeat it after rate limits, and after a few failures in a row."""
+        """Make the call when permitted; repeat it after rate limits, and after a few failures in a row.
+
+        One in the *background* is made only while no other call waits for a slot or for the pace.
+        """
         method = self._gate.method(verb)
         failures = 0
         while True:
             try:
-                async with self._slots:
-                    return await self._attempt(method, channel, cycle, call)
+                async with self._slots.slot(background=background):
+                    await self._until_paced(method, channel, background=background)
+                    return await self._attempt(method, cycle, call)
             except _Paused:
                 await self._gate.until_clear(method, channel)
             except errors.AskedToWait as asked:
@@ -80,14 +94,22 @@ class PacedReads:
                 await self._gate.sleep(_PAUSES[failures])
                 failures += 1
 
-    async def _attempt(
-        self, method: str, channel: ChannelId | None, cycle: CycleNumber | None, call: Callable[[], Awaitable[T]]
-    ) -> T:
+    async def _until_paced(self, method: str, channel: ChannelId | None, *, background: bool) -> None:
         gate = self._gate
-        while gate.is_clear(method, channel) and (pause := self._pace.take(gate.clock.ticks())):
-            await gate.sleep(pause)
-        if not gate.is_clear(method, channel):
-            raise _Paused  # others use the slot meanwhile
+        self._pacing += not background
+        try:
+            while gate.is_clear(method, channel):
+                yielding = background and (self._pacing or self._slots.is_wanted)
+                pause = _YIELD_FOR if yielding else self._pace.take(gate.clock.ticks())
+                if pause is None:
+                    return
+                await gate.sleep(pause)
+        finally:
+            self._pacing -= not background
+        raise _Paused  # others use the slot meanwhile
+
+    async def _attempt(self, method: str, cycle: CycleNumber | None, call: Callable[[], Awaitable[T]]) -> T:
+        gate = self._gate
         gate.require_open()
         started = gate.clock.ticks()
         outcome = CallOutcome.OK

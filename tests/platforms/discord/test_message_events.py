@@ -11,7 +11,7 @@ from tidegate.core.ids import MessageId
 from tidegate.core.message_content import MessageCounts
 from tidegate.platforms.discord.gateway.message_events import MESSAGE_EVENTS, updates_of
 from tidegate.platforms.discord.messages.content import content_of
-from tidegate.platforms.interface import ChannelUpdates, Patch, Reacted, Recounted, Voted
+from tidegate.platforms.interface import ChannelUpdates, FileRole, Patch, Reacted, Recounted, Voted
 
 EDITED = "2026-02-03T04:05:06+00:00"
 
@@ -35,7 +35,9 @@ def test_a_real_edit_brings_its_message() -> None:
 def test_a_preview_is_no_edit() -> None:
     """H-35: without an instant of its own an update changes the embeds and nothing else."""
     told = news("MESSAGE_UPDATE", id="5", embeds=[{"title": "Tides"}])
-    assert told.patched == [Patch(MessageId(5), raw={"embeds": [{"title": "Tides"}]}, read=content_of)]
+    further = {FileRole.EMBED: ()}
+    raw = {"embeds": [{"title": "Tides"}]}
+    assert told.patched == [Patch(MessageId(5), further_files=further, raw=raw, read=content_of)]
     assert not told.edited
 
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.platforms.discord.shapes import channel, message, thread
-from tidegate.core.ids import ChannelId, FileId, GuildId, MessageId
+from tidegate.core.ids import ChannelId, GuildId, MessageId
 from tidegate.platforms.discord.permissions import EVERYTHING, NOTHING
 from tidegate.platforms.discord.translation import (
     channel_of,
@@ -18,7 +18,7 @@ from tidegate.platforms.discord.translation import (
     message_of,
     messages_of,
 )
-from tidegate.platforms.interface import ChannelKind, File, FileHandle, FileKind, Reaction
+from tidegate.platforms.interface import ChannelKind, FileKind, Reaction
 
 ATTACHMENT = {
     "id": "77",
@@ -40,12 +40,12 @@ def test_a_message_in_our_words() -> None:
     assert (found.service, found.thread, found.raw) == ("", None, {})
 
 
-def test_attachments_are_kept_without_their_addresses() -> None:
-    """An address expires within a day; the handle says where the file hangs."""
+def test_attachments_are_read_by_their_addresses_until_these_expire() -> None:
+    """An address expires within a day, so it is the handle of the file and no part of what is kept of the message."""
     found = message_of(message(9, attachments=[ATTACHMENT]))
-    assert found.files == (
-        File(FileId(77), "tides.zip", 1234, "application/zip", FileKind.DOCUMENT, FileHandle("800/9/77")),
-    )
+    [file] = found.files
+    assert (file.id, file.name, file.size, file.kind) == (77, "tides.zip", 1234, FileKind.DOCUMENT)
+    assert (file.handle, file.valid_until) == (ATTACHMENT["url"], datetime.fromtimestamp(1, UTC))
     assert "discordapp" not in str(found.raw)
 
 

@@ -16,7 +16,7 @@ OURS = frozenset({"names", "announced", "announced_by", "reply_gone", "spoiler"}
 _STORED = """
     SELECT m.*, p.name AS person,
         (SELECT array_agg(ARRAY[a.name, a.size::text] ORDER BY a.number) FROM attachments a
-         WHERE a.channel = m.channel AND a.message = m.id) AS held
+         WHERE a.channel = m.channel AND a.message = m.id AND a.role = 'own') AS held
     FROM messages m
     JOIN channels c ON c.id = m.channel
     LEFT JOIN people p ON p.platform = c.platform AND p.id = m.author_id

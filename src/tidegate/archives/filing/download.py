@@ -4,13 +4,20 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from typing import Protocol
 
-from tidegate.archives.file_handles import SourceFile
 from tidegate.archives.filing.partial_file import BLOCK, PartialFile
 from tidegate.core.errors import TidegateError
 from tidegate.core.task_groups import each
 
 AT_ONCE = 4
+
+
+class ReadsRanges(Protocol):
+    """A file that is read in ranges; fewer bytes than asked for come only at its end."""
+
+    async def read(self, offset: int, length: int) -> bytes: ...
+
 
 OnMoved = Callable[[int], Awaitable[None]]
 """Receives how many more bytes have been moved."""
@@ -20,7 +27,7 @@ class IncompleteFile(TidegateError):
     """The platform has fewer bytes of a file than it announced, or other bytes than before."""
 
 
-async def download(source: SourceFile, into: PartialFile, on_moved: OnMoved) -> None:
+async def download(source: ReadsRanges, into: PartialFile, on_moved: OnMoved) -> None:
     """Fetch the missing blocks of *into*, which is open, and complete it.
 
     A file that is not as announced is deleted (S-40). One that is cut off stays, for the next try.

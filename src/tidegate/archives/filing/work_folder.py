@@ -72,14 +72,21 @@ class WorkFolder:
     """
 
     def __init__(
-        self, path: Path, *, reserve: int = RESERVE, host: str = "", free: Callable[[Path], int] = free_bytes
+        self,
+        path: Path,
+        *,
+        reserve: int = RESERVE,
+        host: str = "",
+        free: Callable[[Path], int] = free_bytes,
+        what: str = "Archives",
     ) -> None:
-        """*free* returns how many bytes the disk under a path has left."""
+        """*free* returns how many bytes the disk under a path has left; *what* is kept there, for people."""
         self.path = path
         self.host = host
         self.machine = f"{platform.node()}:{path}"
         self._reserve = reserve
         self._free_under = free
+        self._what = what
         self._close_to_others()
 
     def place(self, archive: ArchiveId, number: int, name: str) -> Path:
@@ -112,9 +119,9 @@ class WorkFolder:
         return DiskState(room)
 
     def shortage(self, needed: int) -> str:
-        """The sentence for waiting archives, the smallest of which needs *needed* bytes."""
+        """The sentence for what waits, the smallest of which needs *needed* bytes."""
         return (
-            f"Archives wait for room on the disk: the least of them needs {needed:,} bytes in {self.path}, where "
+            f"{self._what} wait for room on the disk: the least of them needs {needed:,} bytes in {self.path}, where "
             f"{self._free():,} are free and {self._reserve:,} must stay free. Make room; they resume automatically."
         )
 

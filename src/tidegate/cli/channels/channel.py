@@ -110,12 +110,15 @@ def enable(
     destination: Annotated[
         str | None, typer.Option(metavar="CHANNEL", help="Copy its archives to this channel.")
     ] = None,
+    keep: Annotated[bool, typer.Option("--keep", help="Keep the bytes of its archives, whatever their size.")] = False,
 ) -> None:
     """Mirror a channel, starting with the next cycle."""
     from tidegate.app.operator_requests import MirrorRequest
 
     topics = [TopicId(number) for number in topic or ()]
-    command_runner.run(_enable(channel, MirrorRequest(topics, full=full, hashed=hash_, destination=destination)))
+    command_runner.run(
+        _enable(channel, MirrorRequest(topics, full=full, hashed=hash_, destination=destination, keep=keep))
+    )
 
 
 async def _enable(named: str, wanted: MirrorRequest) -> None:

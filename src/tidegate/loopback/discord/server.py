@@ -141,7 +141,7 @@ class DiscordServer:
             for message in channel.history.held.values() if channel and expires > world.clock.now() else ():
                 for file in message.attachments:
                     if str(file.id) == http.match_info["attachment"]:
-                        return _file(file.content, file.mime)
+                        return _file(http, file.content, file.mime)
         return web.Response(status=404, text="This content is no longer available.")
 
     async def _asset(self, http: web.Request) -> web.StreamResponse:
@@ -150,7 +150,7 @@ class DiscordServer:
         world.record.calls.append(Call(world.clock.now(), "", f"GET /{http.path.split('/')[1]}/{{name}}"))
         async with self._counted():
             content, mime = asset_files.asset_bytes(world, http.path)
-            return _file(content, mime)
+            return _file(http, content, mime)
 
     async def _elsewhere(self, http: web.Request) -> web.StreamResponse:
         """The gateway, whatever its path; anything else does not exist."""
@@ -192,10 +192,18 @@ def _body(content: bytes) -> dict[str, Any]:
     return told if isinstance(told, dict) else {}
 
 
-def _file(content: bytes, mime: str) -> web.Response:
-    """A file under the type that its message says, unless no header can hold that."""
+def _file(http: web.Request, content: bytes, mime: str) -> web.Response:
+    """A file, or a range of it, under the type that its message says, unless no header can hold that."""
     plain = mime.isascii() and mime.isprintable()
-    return web.Response(body=content, headers={"Content-Type": mime if plain else "application/octet-stream"})
+    headers = {"Content-Type": mime if plain else "application/octet-stream"}
+    wanted = http.http_range
+    if wanted.start is None:
+        return web.Response(body=content, headers=headers)
+    if wanted.start >= len(content):
+        return web.Response(status=416, headers={"Content-Range": f"bytes */{len(content)}"})
+    part = content[wanted]
+    headers["Content-Range"] = f"bytes {wanted.start}-{wanted.start + len(part) - 1}/{len(content)}"
+    return web.Response(status=206, body=part, headers=headers)
 
 
 def _response(reply: Reply) -> web.Response:

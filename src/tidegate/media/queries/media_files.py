@@ -72,6 +72,7 @@ _NOTE = """
         WHEN 'kept' THEN false
         WHEN 'gone' THEN excluded.state = 'wanted'
         WHEN 'wanted' THEN f.channel IS NOT DISTINCT FROM excluded.channel
+            AND (excluded.handle IS NOT NULL OR (excluded.state, excluded.part) <> ('wanted', f.part))
         WHEN 'failed' THEN f.channel IS NOT DISTINCT FROM excluded.channel AND excluded.state = 'skipped'
         ELSE f.reason <> ALL ('{removed,blocked}')
             AND CASE excluded.state
@@ -109,6 +110,23 @@ _WANTED = """
     CASE WHEN f.handle_of = c.reader AND coalesce(f.handle_until > clock_now(), true) THEN f.handle END AS handle,
     c.keeps_archives AND f.kind = 'document' AS archive_part
 """
+
+
+async def due_accounts(connection: Connection, accounts: Collection[AccountId]) -> list[AccountId]:
+    """Which of these accounts have files to fetch or a policy to apply; of sums, so that it stays cheap."""
+    rows = await connection.fetch(
+        """
+        SELECT c.reader FROM media_totals t JOIN channels c ON c.id = t.channel
+        WHERE t.state IN ('wanted', 'failed') AND t.files > 0 AND c.enabled AND c.reader = ANY($1)
+          AND (SELECT enabled FROM media_state)
+        UNION
+        SELECT c.reader FROM channels c CROSS JOIN media_state s LEFT JOIN media_plans p ON p.channel = c.id
+        WHERE c.enabled AND c.reader = ANY($1) AND s.enabled
+          AND (p.channel IS NULL OR p.revision < s.revision OR p.below IS NOT NULL)
+        """,
+        list(accounts),
+    )
+    return [AccountId(row["reader"]) for row in rows]
 
 
 async def next_channel(connection: Connection, account: AccountId, after: ChannelKey | None) -> ChannelKey | None:
@@ -152,13 +170,29 @@ async def next_due_at(connection: Connection, account: AccountId) -> datetime | 
     return at
 
 
-async def keep_handle(
-    connection: Connection, one: WantedFile, account: AccountId, handle: FileHandle, until: datetime | None
+@dataclass(frozen=True, slots=True)
+class RenewedHandle:
+    """A new handle of a file, the announced size of what it reads, and how long it can be used."""
+
+    file: FileId
+    handle: FileHandle
+    expected: int
+    until: datetime | None
+
+
+async def keep_handles(
+    connection: Connection, platform: str, account: AccountId, renewed: Collection[RenewedHandle]
 ) -> None:
-    """Store a renewed handle, so that the next try needs no call for it."""
+    """Store renewed handles of *account*, so that the next try needs no call for them."""
     await connection.execute(
-        "UPDATE media_files SET handle = $3, handle_of = $4, handle_until = $5 WHERE platform = $1 AND file = $2",
-        one.platform, one.file, handle, account, until,
+        """
+        UPDATE media_files f
+        SET handle = g.handle, handle_of = $2, handle_until = g.until, expected = g.expected
+        FROM unnest($3::bigint[], $4::text[], $5::bigint[], $6::timestamptz[]) AS g (file, handle, expected, until)
+        WHERE f.platform = $1 AND f.file = g.file AND f.state IN ('wanted', 'failed')
+        """,
+        platform, account, [one.file for one in renewed], [one.handle for one in renewed],
+        [one.expected for one in renewed], [one.until for one in renewed],
     )  # fmt: skip
 
 
@@ -267,6 +301,19 @@ async def lose(connection: Connection, one: WantedFile) -> bool:
         one.platform, one.file,
     )  # fmt: skip
     return False
+
+
+async def still_wanted(connection: Connection, files: Collection[tuple[str, int]]) -> set[tuple[str, int]]:
+    """Which of these files, by platform and number, are still to be fetched."""
+    rows = await connection.fetch(
+        """
+        SELECT f.platform, f.file FROM media_files f
+        JOIN unnest($1::text[], $2::bigint[]) AS g (platform, file) ON f.platform = g.platform AND f.file = g.file
+        WHERE f.state = 'wanted' OR (f.state = 'failed' AND f.next_try_at IS NOT NULL)
+        """,
+        [platform for platform, _ in files], [file for _, file in files],
+    )  # fmt: skip
+    return {(row["platform"], row["file"]) for row in rows}
 
 
 async def ask_again(

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 
 import asyncpg
 
-from tidegate.core.ids import AccountId, ChannelKey
+from tidegate.core.ids import AccountId, ChannelId, ChannelKey
 from tidegate.database.pool import Connection
 from tidegate.database.row_values import from_row
 from tidegate.media.rules.media_policy import MediaAction, MediaPlace, MediaRule, PolicyKind, PolicyState
@@ -47,6 +47,51 @@ def _kind(written: str | None) -> PolicyKind | None:
 
 def _action(written: str | None) -> MediaAction | None:
     return None if written is None else MediaAction(written)
+
+
+@dataclass(frozen=True, slots=True)
+class NamedRule:
+    """A rule as people read it: accounts and channels by their names."""
+
+    account_name: str | None
+    channel_number: ChannelId | None
+    title: str | None
+    kind: str | None
+    action: str | None
+    largest: int | None
+    beyond: str | None
+    whole_limit: int | None
+
+
+async def named_rules(connection: Connection) -> list[NamedRule]:
+    """All rules, those for everything first."""
+    rows = await connection.fetch(
+        """
+        SELECT a.name AS account_name, c.number AS channel_number, c.title, r.kind, r.action, r.largest, r.beyond,
+            r.whole_limit
+        FROM media_rules r LEFT JOIN accounts a ON a.id = r.account LEFT JOIN channels c ON c.id = r.channel
+        ORDER BY c.title NULLS FIRST, a.name NULLS FIRST, r.kind NULLS FIRST
+        """
+    )
+    return [from_row(NamedRule, row) for row in rows]
+
+
+async def reader_names(connection: Connection, channel: ChannelKey | None) -> list[str]:
+    """The accounts that read a channel, or all channels with files that are wanted or not decided about."""
+    rows = await connection.fetch(
+        """
+        SELECT DISTINCT a.name FROM channels c JOIN accounts a ON a.id = c.reader
+        WHERE c.enabled AND CASE WHEN $1::bigint IS NOT NULL THEN c.id = $1 ELSE
+            EXISTS (SELECT FROM media_totals t
+                    WHERE t.channel = c.id AND t.state IN ('wanted', 'failed') AND t.files > 0)
+            OR NOT EXISTS (SELECT FROM media_plans p JOIN media_state s ON s.revision = p.revision
+                           WHERE p.channel = c.id AND p.below IS NULL)
+        END
+        ORDER BY a.name
+        """,
+        channel,
+    )
+    return [row["name"] for row in rows]
 
 
 async def place_of(connection: Connection, key: ChannelKey) -> MediaPlace:

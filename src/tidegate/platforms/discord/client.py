@@ -10,7 +10,7 @@ from discord.http import Route
 from tidegate.core.errors import ChannelGone, PlatformError, Refused, ServerTrouble
 from tidegate.core.ids import ChannelId, GuildId, MessageId
 from tidegate.platforms import interface
-from tidegate.platforms.discord import send_requests, translation
+from tidegate.platforms.discord import file_reader, send_requests, translation
 from tidegate.platforms.discord.gateway.connection import GatewayConnection
 from tidegate.platforms.discord.gateway.gateway_events import GatewayEvents
 from tidegate.platforms.discord.history_permission import HistoryPermission
@@ -18,7 +18,7 @@ from tidegate.platforms.discord.message_content_intent import is_blank
 from tidegate.platforms.discord.permissions import Json
 from tidegate.platforms.discord.rest import RestClient, bucket_of
 from tidegate.platforms.discord.thread_cursor import next_archived
-from tidegate.platforms.interface import ChannelKind, Enclosure, Head, Receipt, SendKey
+from tidegate.platforms.interface import ChannelKind, Enclosure, FileHandle, Head, Receipt, SendKey
 
 PAGE = 100
 _GUILDS = 200
@@ -34,6 +34,7 @@ _METHODS = {
     "page": "GET /channels/{channel.id}/messages",
     "page_after": "GET /channels/{channel.id}/messages",
     "messages": "GET /channels/{channel.id}/messages",
+    "read_file": file_reader.METHOD,
     "send": "POST /channels/{channel.id}/messages",
     "send_with": "POST /channels/{channel.id}/messages",
 }
@@ -210,6 +211,11 @@ class DiscordAccount:
         if found and not known_closed:
             return True
         return await self._permission.may_read(channel) or bool(found)
+
+    # Files
+
+    async def read_file(self, handle: FileHandle, *, offset: int, length: int) -> bytes:
+        return await self._rest.files.read(handle, offset, length)
 
     # Sends
 

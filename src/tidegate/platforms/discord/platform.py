@@ -22,6 +22,12 @@ DISCORD = Platform(
     reads_at_once=10,
     has_guilds=True,
     ids_begin_with_channel=True,
+    file_hosts=(
+        "cdn.discordapp.com",
+        "media.discordapp.net",
+        "images-ext-1.discordapp.net",
+        "images-ext-2.discordapp.net",
+    ),
     limits=MessageLimits(text=2_000, caption=2_000, file=10 * MIB),
     has_own_chat=False,
     writes_markdown=True,

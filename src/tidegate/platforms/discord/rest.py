@@ -20,6 +20,7 @@ from discord.http import HTTPClient, Route
 from tidegate.core.clock import Clock
 from tidegate.core.errors import NotSent, PlatformError
 from tidegate.platforms.discord.errors import RestAnswer, broken, trouble
+from tidegate.platforms.discord.file_reader import FileReader
 from tidegate.platforms.discord.rate_limits import RateLimits, Refusals
 from tidegate.platforms.interface import NoteConnect
 
@@ -69,6 +70,8 @@ class RestClient(HTTPClient):
         self._refusals = Refusals(clock)
         self._note_connect = note_connect
         self._base = base or Route.BASE
+        self._is_loopback = base is not None
+        self._files: FileReader | None = None
 
     async def request(
         self,
@@ -111,6 +114,13 @@ class RestClient(HTTPClient):
         if 200 <= answer.status < 300 and (answer.status == _NO_CONTENT or not isinstance(answer.body, str)):
             return answer.body
         raise rest or trouble(answer, method, bucket=bucket_of(method, major))
+
+    @property
+    def files(self) -> FileReader:
+        """Reads files, through the same connections and their last check, without the token."""
+        if self._files is None:
+            self._files = FileReader(self._session, loopback=self._base if self._is_loopback else None)
+        return self._files
 
     async def _exchange(self, call: Coroutine[Any, Any, RestAnswer], method: str, within: timedelta) -> RestAnswer:
         sending = asyncio.ensure_future(call)

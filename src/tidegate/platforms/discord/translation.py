@@ -12,7 +12,7 @@ from tidegate.core.ids import ChannelId, GuildId, MessageId, UserId
 from tidegate.platforms.discord.messages.authors import is_automatic, name_of, person_of
 from tidegate.platforms.discord.messages.content import content_of
 from tidegate.platforms.discord.messages.emoji import emoji_of
-from tidegate.platforms.discord.messages.files import files_of
+from tidegate.platforms.discord.messages.files import files_of, further_files_of
 from tidegate.platforms.discord.messages.json_values import (
     id_in,
     instant_in,
@@ -73,6 +73,7 @@ def message_of(found: Json, name: NameOf = no_names) -> Message:
         edited_at=edited_at(found),
         reply_to=_reply(found) if kind in _REFERS else None,
         files=files_of(found),
+        further_files=further_files_of(found),
         author_id=None if person is None else person.id,
         automatic=is_automatic(found),
         service="" if kind in WRITTEN else try_enum(MessageType, kind).name,

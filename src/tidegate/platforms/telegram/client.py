@@ -19,6 +19,7 @@ from tidegate.platforms.telegram.connection import TelegramConnection
 from tidegate.platforms.telegram.content.people import people_in
 from tidegate.platforms.telegram.errors import AlreadySent, HeldElsewhere, MediaGone
 from tidegate.platforms.telegram.file_handles import is_precise, location_of
+from tidegate.platforms.telegram.further_files import WEB_HANDLE
 from tidegate.platforms.telegram.page_cursors import DialogOffset, TopicOffset, in_batch
 from tidegate.platforms.telegram.session import VaultSession
 
@@ -197,6 +198,8 @@ class TelegramAccount(ConnectionHooks):
     # Files
 
     async def read_file(self, handle: FileHandle, *, offset: int, length: int) -> bytes:
+        if handle == WEB_HANDLE:
+            raise interface.CannotAsk("The picture is on another site, behind a call of Telegram's that is not made.")
         location, centre = location_of(handle)
         request = functions.upload.GetFileRequest(location, offset, length, precise=is_precise(offset, length))
         try:
@@ -205,7 +208,10 @@ class TelegramAccount(ConnectionHooks):
             self._held_by[location.id] = elsewhere.centre
             raise
         if not isinstance(answer, types.upload.File):
-            raise Refused("Telegram wants this file to be read from a delivery network, which was not asked for.")
+            raise Refused(
+                "Telegram wants this file to be read from its delivery network, which Tidegate does not use; "
+                "it is tried again later."
+            )
         return bytes(answer.bytes)
 
     async def save_part(self, upload: Upload, part: int, content: bytes) -> None:

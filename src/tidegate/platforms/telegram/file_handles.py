@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import struct
+from dataclasses import replace
 from typing import Any, TypeAlias
 
 from telethon.errors import TypeNotFoundError
@@ -44,13 +45,15 @@ def files_of(media: Any) -> tuple[File, ...]:
 
 def _file(media: Any) -> File | None:
     if isinstance(media, types.MessageMediaDocument) and isinstance(media.document, types.Document):
-        return _document(media.document)
+        return replace(document_file(media.document), fleeting=bool(media.ttl_seconds))
     if isinstance(media, types.MessageMediaPhoto) and isinstance(media.photo, types.Photo):
-        return _photo(media.photo)
+        photo = photo_file(media.photo)
+        return None if photo is None else replace(photo, fleeting=bool(media.ttl_seconds))
     return None
 
 
-def _document(found: types.Document) -> File:
+def document_file(found: types.Document) -> File:
+    """A document, with the largest of Telegram's small pictures of it."""
     names = [one.file_name for one in found.attributes if isinstance(one, types.DocumentAttributeFilename)]
     media = any(isinstance(one, _SHOWN_AS_MEDIA) for one in found.attributes)
     location = types.InputDocumentFileLocation(found.id, found.access_hash, found.file_reference, thumb_size="")
@@ -61,8 +64,18 @@ def _document(found: types.Document) -> File:
         mime=found.mime_type,
         kind=FileKind.MEDIA if media else FileKind.DOCUMENT,
         handle=handle_of(location, found.dc_id),
+        picture=_thumbnail(found),
         form=_form(found),
     )
+
+
+def _thumbnail(found: types.Document) -> PhotoSize | None:
+    sizes = {one.type: _bytes_of(one) for one in found.thumbs or () if _bytes_of(one)}
+    if not sizes:
+        return None
+    largest = max(sizes, key=lambda kind: sizes[kind])
+    location = types.InputDocumentFileLocation(found.id, found.access_hash, found.file_reference, thumb_size=largest)
+    return PhotoSize(sizes[largest], handle_of(location, found.dc_id))
 
 
 def _form(found: types.Document) -> FileForm:
@@ -74,7 +87,8 @@ def _form(found: types.Document) -> FileForm:
     return FileForm(kind.value)
 
 
-def _photo(found: types.Photo) -> File | None:
+def photo_file(found: types.Photo) -> File | None:
+    """A photo in its largest size; None for one without bytes of its own."""
     sizes = {one.type: _bytes_of(one) for one in found.sizes if _bytes_of(one)}
     if not sizes:
         return None

@@ -42,6 +42,7 @@ from tidegate.platforms.telegram.content.polls import poll_counts
 from tidegate.platforms.telegram.content.raw_message import raw_of, raw_of_unreadable
 from tidegate.platforms.telegram.content.service_texts import service_name
 from tidegate.platforms.telegram.file_handles import files_of
+from tidegate.platforms.telegram.further_files import further_files_of
 
 _log = structlog.get_logger(__name__)
 
@@ -61,6 +62,7 @@ class _Reading(NamedTuple):
     content: MessageContent
     raw: Mapping[str, Any]
     files: Sequence[File] = ()
+    further_files: Sequence[File] = ()
     reactions: Sequence[Reaction] = ()
     counts: MessageCounts = NO_COUNTS
 
@@ -88,6 +90,7 @@ def message_of(found: Any, people: People) -> Message | None:
         album=found.grouped_id,
         protected=bool(found.noforwards),
         files=said.files,
+        further_files=said.further_files,
         topic_event=event,
         author_id=author_number(found),
         automatic=person is not None and person.kind is PersonKind.BOT,
@@ -105,9 +108,9 @@ def message_of(found: Any, people: People) -> Message | None:
 def _read(found: Any, people: People) -> _Reading:
     try:
         kind, content = content_of(found, people)
-        return _Reading(
-            kind, content, raw_of(found), files_of(found.media), reactions_of(found.reactions), counts_of(found)
-        )
+        own = files_of(found.media)
+        further = further_files_of(found, own)
+        return _Reading(kind, content, raw_of(found), own, further, reactions_of(found.reactions), counts_of(found))
     except _MALFORMED as problem:
         _log.warning("telegram.message_unreadable", message=found.id, problem=repr(problem))
         return _Reading(*unreadable(found), raw_of_unreadable(found))

@@ -13,7 +13,7 @@ from tidegate.core.ids import MessageId
 from tidegate.core.message_content import NO_COUNTS
 from tidegate.platforms.discord.messages.content import content_of
 from tidegate.platforms.discord.messages.emoji import emoji_of
-from tidegate.platforms.discord.messages.files import files_of
+from tidegate.platforms.discord.messages.files import files_of, further_files_by_role
 from tidegate.platforms.discord.messages.json_values import text_in
 from tidegate.platforms.discord.messages.polls import counts_of
 from tidegate.platforms.discord.messages.raw_fields import NameOf, changes_of, no_names
@@ -50,6 +50,7 @@ def _edited(data: Json, name: NameOf) -> ChannelUpdates:
         edited_at=edited,
         text=text_in(data["content"]) if edited and "content" in data else None,
         files=files_of(data) if edited and "attachments" in data else None,
+        further_files=further_files_by_role(data),
         reactions=reactions_of(data) if "reactions" in data else None,
         raw=changes_of(data, name),
         read=content_of,

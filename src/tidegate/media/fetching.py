@@ -1,0 +1,294 @@
+"""Files of an account fetched in the background: a channel at a time, a hundred files a batch, a few at once.
+
+Bytes are stored first, then the row: a kill in between leaves bytes without a row, which the next try finds again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import timedelta
+
+import structlog
+
+from tidegate.accounts.owned_transaction import owned_transaction
+from tidegate.archives.filing.download import IncompleteFile
+from tidegate.archives.filing.work_folder import Shortage, WorkFolder
+from tidegate.core.clock import Clock
+from tidegate.core.errors import ENDS_CYCLE, ChannelGone, MachineTrouble, PlatformError
+from tidegate.core.ids import AccountId, ChannelKey
+from tidegate.core.task_groups import each
+from tidegate.database.pool import Connection, Database, now_of
+from tidegate.events.kinds.media import MediaFailed, MediaKept
+from tidegate.events.queries import feed
+from tidegate.lanes import Lane
+from tidegate.media.download import FetchedFile, fetch_file
+from tidegate.media.file_sources import FileSource, FileSources, NotKept, SourceLost
+from tidegate.media.noted_files import apply_policy
+from tidegate.media.queries import media_blobs, media_files, media_pauses, media_rules, media_totals
+from tidegate.media.queries.media_files import KeptBytes, WantedFile
+from tidegate.media.queries.media_rules import MediaPolicy
+from tidegate.media.rules.fetch_retry import next_try
+from tidegate.media.rules.media_policy import MediaPlace, SkipReason, largest_fetched, policy_for, total_limit
+from tidegate.media.store import MediaStore
+from tidegate.platforms.interface import CannotAsk
+
+BATCH = 100
+AT_ONCE = 4
+TOLD_EVERY = timedelta(seconds=10)
+
+log = structlog.get_logger()
+
+
+class LimitReached(MachineTrouble):
+    """All files together would take more than the operator allows."""
+
+
+@dataclass(frozen=True, slots=True)
+class MediaSetup:
+    """Where files are kept, and where they are while they are fetched."""
+
+    store: MediaStore
+    work: WorkFolder
+
+
+@dataclass(slots=True)
+class FetchResult:
+    """What became of the files of a run; *paused* is why it ended early."""
+
+    kept: int = 0
+    bytes: int = 0
+    skipped: int = 0
+    failed: int = 0
+    gone: int = 0
+    paused: str | None = None
+
+
+@dataclass(slots=True)
+class _KeptTally:
+    """Kept files that no event has told yet: one event for all of some seconds."""
+
+    clock: Clock
+    files: int = 0
+    bytes: int = 0
+    told_at: float | None = None
+
+    def add(self, size: int) -> None:
+        self.files += 1
+        self.bytes += size
+
+    async def tell(self, connection: Connection, account: str, *, at_once: bool) -> None:
+        """Record what has come together, unless that was done a moment ago."""
+        now = self.clock.ticks()
+        recent = self.told_at is not None and now - self.told_at < TOLD_EVERY.total_seconds()
+        if not self.files or (recent and not at_once):
+            return
+        await feed.record(connection, account, MediaKept(files=self.files, bytes=self.bytes))
+        self.files = self.bytes = 0
+        self.told_at = now
+
+
+@dataclass(slots=True)
+class AccountMedia:
+    """The files that one account fetches."""
+
+    lane: Lane
+    database: Database
+    clock: Clock
+    setup: MediaSetup
+    _tally: _KeptTally = field(init=False)
+    _reserved: int = field(default=0, init=False)
+    _paused: bool = field(default=True, init=False)  # an earlier worker may have left a pause
+    _last: ChannelKey | None = field(default=None, init=False)
+    _trouble: MachineTrouble | None = field(default=None, init=False)
+
+    def __post_init__(self) -> None:
+        self._tally = _KeptTally(self.clock)
+
+    @property
+    def _account(self) -> AccountId:
+        return self.lane.account.id
+
+    async def run(self, *, most: int | None = None) -> FetchResult:
+        """Fetch what is due, at most so many files; ends when nothing is due or nothing can be stored."""
+        result = FetchResult()
+        try:
+            while await apply_policy(self.database, self._account):
+                pass
+            while most is None or _ended(result) < most:
+                # After a pause one file shows whether it is over, before others are begun.
+                if not await self._batch(result, most=1 if self._paused else min(BATCH, most or BATCH)):
+                    break
+        except MachineTrouble as trouble:
+            result.paused = str(trouble)
+            await self._pause(trouble)
+        finally:
+            await self._tell_rest()
+        return result
+
+    # One batch
+
+    async def _batch(self, result: FetchResult, *, most: int) -> bool:
+        """Fetch a batch of the next channel; False when nothing is due."""
+        async with self.database.connection() as connection:
+            policy = await media_rules.policy(connection)
+            channel = await media_files.next_channel(connection, self._account, self._last)
+        if channel is None or not policy.state.enabled:
+            await self._resume()
+            return False
+        self._last = channel
+        async with self.database.connection() as connection:
+            wanted = await media_files.take(connection, self._account, channel, most=most)
+            place = await media_rules.place_of(connection, channel)
+        if not wanted:
+            return True
+        sources = FileSources(self.lane, self.database, wanted, policy, place)
+        self._trouble = None
+        try:
+            await each(wanted, lambda one: self._fetch(one, sources, policy, place, result), at_once=AT_ONCE)
+        except ChannelGone as gone:
+            await self._fail_all(wanted, str(gone), result)
+        await self.lane.write_ledger()
+        if self._trouble is not None:
+            raise self._trouble
+        return True
+
+    async def _fetch(
+        self, one: WantedFile, sources: FileSources, policy: MediaPolicy, place: MediaPlace, result: FetchResult
+    ) -> None:
+        """Fetch and keep one file. Its own trouble is recorded; that of the account is raised.
+
+        Trouble of the machine lets files in flight end, and no other is begun.
+        """
+        if self._trouble is not None:
+            return
+        rules = policy_for(policy.rules, place, one.kind)
+        largest = largest_fetched(rules, archive_part=one.archive_part)
+        try:
+            if one.handle is None:
+                await sources.handle(one)  # its message may tell another size
+            expected = sources.expected(one)
+            async with self._room(one, expected, policy, rules.whole_limit):
+                source = FileSource(self.lane, sources, one)
+                found = await fetch_file(
+                    source, self.setup.work, self._account, one, expected=expected, largest=largest
+                )
+                await self._keep(one, found, result)
+        except SourceLost:
+            async with owned_transaction(self.database, self.lane.claim()) as connection:
+                result.gone += not await media_files.lose(connection, one)
+        except NotKept as refused:
+            await self._skip(one, refused.reason, result)
+        except (*ENDS_CYCLE, ChannelGone):
+            raise
+        except MachineTrouble as trouble:
+            self._trouble = trouble
+        except CannotAsk as never:
+            await self._fail(one, str(never), result, again=False)
+        except (PlatformError, IncompleteFile) as problem:
+            await self._fail(one, str(problem), result)
+        finally:
+            sources.done(one)
+
+    @asynccontextmanager
+    async def _room(
+        self, one: WantedFile, expected: int, policy: MediaPolicy, whole_limit: int | None
+    ) -> AsyncIterator[None]:
+        """Hold room for a file in the limits of its channel and of the store, until it is stored or given up."""
+        free = await asyncio.to_thread(self.setup.store.free)
+        async with self.database.connection() as connection:
+            stored = (await media_blobs.stored_total(connection)).bytes
+            kept = await media_totals.kept_bytes(connection, one.channel) if whole_limit is not None else 0
+        if whole_limit is not None and kept + self._reserved + expected > whole_limit:
+            raise NotKept(SkipReason.CHANNEL_LIMIT)
+        limit = total_limit(policy.state, free=free, stored=stored)
+        if stored + self._reserved + expected > limit:
+            raise LimitReached(
+                f"Files wait: {stored:,} bytes are kept, a file of {expected:,} more is due, and the limit for all is "
+                f"{limit:,}. Raise it (tidegate media policy --total-limit SIZE) or remove files; they resume by "
+                "themselves."
+            )
+        self._reserved += expected
+        try:
+            yield
+        finally:
+            self._reserved -= expected
+
+    # What becomes of a file
+
+    async def _keep(self, one: WantedFile, found: FetchedFile, result: FetchResult) -> None:
+        async with self.database.connection() as connection:
+            blocked = await media_files.is_blocked(connection, found.sha256)
+        if blocked:
+            await asyncio.to_thread(found.path.unlink, missing_ok=True)
+            raise NotKept(SkipReason.BLOCKED)
+        await self.setup.store.put(found.path, found.sha256)
+        async with owned_transaction(self.database, self.lane.claim()) as connection:
+            if await media_files.kept(connection, one, KeptBytes(found.sha256, found.size, found.type)):
+                result.kept += 1
+                result.bytes += found.size
+                self._tally.add(found.size)
+                await self._tally.tell(connection, self.lane.account.name, at_once=False)
+        await self._resume()
+
+    async def _skip(self, one: WantedFile, reason: SkipReason, result: FetchResult) -> None:
+        result.skipped += 1
+        async with owned_transaction(self.database, self.lane.claim()) as connection:
+            await media_files.skip(connection, [one], reason)
+
+    async def _fail(self, one: WantedFile, sentence: str, result: FetchResult, *, again: bool = True) -> None:
+        async with owned_transaction(self.database, self.lane.claim()) as connection:
+            at = next_try(one.attempts + 1, await now_of(connection)) if again else None
+            if not await media_files.failed(connection, one, sentence, next_try_at=at):
+                return
+            result.failed += 1
+            if at is None:
+                told = MediaFailed(
+                    file=one.file,
+                    channel=one.number,
+                    message=one.message,
+                    sentence=sentence,
+                    attempts=one.attempts + 1,
+                    next_try_at=at,
+                )
+                await feed.record(connection, self.lane.account.name, told)
+        log.info("media.not_fetched", account=self.lane.account.name, file=one.file, problem=sentence, next_try_at=at)
+
+    async def _fail_all(self, wanted: list[WantedFile], sentence: str, result: FetchResult) -> None:
+        """The channel cannot be read: what is still wanted of the batch waits for its next try."""
+        for one in wanted:
+            await self._fail(one, sentence, result)
+
+    # Pauses
+
+    async def _pause(self, trouble: MachineTrouble) -> None:
+        """Note once that files wait for the disk, the store or the limit."""
+        self._paused = True
+        where = (
+            "the limit of media"
+            if isinstance(trouble, LimitReached)
+            else self.setup.work.machine
+            if isinstance(trouble, Shortage)
+            else self.setup.store.name
+        )
+        async with owned_transaction(self.database, self.lane.claim()) as connection:
+            await media_pauses.note_pause(connection, self._account, where, str(trouble))
+        log.warning("media.paused", account=self.lane.account.name, problem=str(trouble))
+
+    async def _resume(self) -> None:
+        """Files can be stored: an earlier pause is over."""
+        if self._paused:
+            self._paused = False
+            async with owned_transaction(self.database, self.lane.claim()) as connection:
+                await media_pauses.clear_pause(connection, self._account)
+
+    async def _tell_rest(self) -> None:
+        if self._tally.files:
+            async with self.database.transaction() as connection:
+                await self._tally.tell(connection, self.lane.account.name, at_once=True)
+
+
+def _ended(result: FetchResult) -> int:
+    return result.kept + result.skipped + result.failed + result.gone

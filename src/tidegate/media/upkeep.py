@@ -1,0 +1,194 @@
+"""The store and the database compared: every hash checked, orphans swept, files removed."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from hashlib import sha256
+from pathlib import Path
+
+from tidegate.core.ids import Sha256
+from tidegate.database.pool import Database, now_of
+from tidegate.events.kinds.media import MediaRemoved
+from tidegate.events.queries import feed
+from tidegate.media.fetching import MediaSetup
+from tidegate.media.queries import media_blobs, media_files
+from tidegate.media.queries.media_blobs import MediaBlob
+from tidegate.media.store import BytesMissing, MediaStore, StoredBytes
+
+GRACE = timedelta(days=1)
+"""Bytes without a row are an orphan only when they are older: a worker may be about to write the row."""
+
+PAGE = 500
+
+OnChecked = Callable[[int, int], None]
+"""Receives how many files and bytes have been checked so far."""
+
+
+@dataclass(slots=True)
+class VerifyReport:
+    """What is kept, as the database and the store say.
+
+    *missing* rows have no bytes, *damaged* ones have others. *orphans* are bytes without a row. Files that are
+    *wanted_again* are fetched once more.
+    """
+
+    checked: int = 0
+    bytes: int = 0
+    missing: int = 0
+    damaged: int = 0
+    orphans: int = 0
+    orphan_bytes: int = 0
+    wanted_again: int = 0
+
+    @property
+    def is_sound(self) -> bool:
+        return not self.missing and not self.damaged
+
+
+@dataclass(slots=True)
+class SweepReport:
+    """What a sweep deleted: bytes without a row, bytes that no file has, and files that were left half fetched."""
+
+    orphans: int = 0
+    unused: int = 0
+    partial: int = 0
+    bytes: int = 0
+
+
+async def verify(
+    database: Database, store: MediaStore, *, repair: bool, quick: bool = False, on_checked: OnChecked | None = None
+) -> VerifyReport:
+    """Compare every row with its bytes, by size alone when *quick*, and look for bytes without a row.
+
+    With *repair*, files whose bytes are lost are wanted again, and damaged bytes are deleted.
+    """
+    report = VerifyReport()
+    after: Sha256 | None = None
+    while True:
+        async with database.connection() as connection:
+            blobs = await media_blobs.page(connection, after, most=PAGE)
+        if not blobs:
+            break
+        await _check_page(database, store, blobs, report, repair=repair, quick=quick)
+        if on_checked is not None:
+            on_checked(report.checked, report.bytes)
+        after = blobs[-1].sha256
+    for one in await orphans(database, store, before=None):
+        report.orphans += 1
+        report.orphan_bytes += one.size
+    return report
+
+
+async def _check_page(
+    database: Database, store: MediaStore, blobs: list[MediaBlob], report: VerifyReport, *, repair: bool, quick: bool
+) -> None:
+    missing: list[Sha256] = []
+    damaged: list[Sha256] = []
+    found: list[Sha256] = []
+    for one in blobs:
+        try:
+            sound = await _is_sound(store, one, quick=quick)
+        except BytesMissing:
+            missing.append(one.sha256)
+        else:
+            (found if sound else damaged).append(one.sha256)
+        report.checked += 1
+        report.bytes += one.size
+    report.missing += len(missing)
+    report.damaged += len(damaged)
+    if repair:
+        for sha256_ in damaged:
+            await store.delete(sha256_)
+    async with database.transaction() as connection:
+        await media_blobs.note_found(connection, found)
+        report.wanted_again += await media_blobs.note_missing(connection, [*missing, *damaged], refetch=repair)
+
+
+async def _is_sound(store: MediaStore, one: MediaBlob, *, quick: bool) -> bool:
+    size = await store.size(one.sha256)
+    if size is None:
+        raise BytesMissing(f"The store has no bytes of {one.sha256.hex()}.")
+    if size != one.size or quick:
+        return size == one.size
+    digest = sha256()
+    async for piece in store.read(one.sha256):
+        await asyncio.to_thread(digest.update, piece)
+    return digest.digest() == one.sha256
+
+
+async def orphans(database: Database, store: MediaStore, *, before: datetime | None) -> list[StoredBytes]:
+    """Bytes in the store that no row knows, put there before *before* where it is given."""
+    found: list[StoredBytes] = []
+    page: list[StoredBytes] = []
+
+    async def sort_out() -> None:
+        async with database.connection() as connection:
+            known = await media_blobs.known(connection, [one.sha256 for one in page])
+        found.extend(one for one in page if one.sha256 not in known)
+        page.clear()
+
+    async for one in store.entries():
+        if before is None or one.put_at < before:
+            page.append(one)
+        if len(page) >= PAGE:
+            await sort_out()
+    if page:
+        await sort_out()
+    return found
+
+
+async def sweep(database: Database, setup: MediaSetup, *, grace: timedelta = GRACE) -> SweepReport:
+    """Delete what nobody needs: rows first where there are some, then their bytes."""
+    report = SweepReport()
+    async with database.connection() as connection:
+        before = await now_of(connection) - grace
+    while True:
+        async with database.transaction() as connection:
+            unused = await media_blobs.drop_unused(connection, before, most=PAGE)
+        for sha256_ in unused:
+            report.bytes += await setup.store.size(sha256_) or 0
+            await setup.store.delete(sha256_)
+        report.unused += len(unused)
+        if len(unused) < PAGE:
+            break
+    for one in await orphans(database, setup.store, before=before):
+        await setup.store.delete(one.sha256)
+        report.orphans += 1
+        report.bytes += one.size
+    report.partial = await _sweep_partial(database, setup.work.path)
+    return report
+
+
+async def _sweep_partial(database: Database, folder: Path) -> int:
+    """Delete half-fetched files that nobody wants any more."""
+    names = await asyncio.to_thread(_names_in, folder)
+    files = {name: (parts[1], int(parts[2])) for name in names if (parts := _parts(name)) is not None}
+    async with database.connection() as connection:
+        wanted = await media_files.still_wanted(connection, set(files.values()))
+    gone = [name for name, file in files.items() if file not in wanted]
+    for name in gone:
+        await asyncio.to_thread((folder / name).unlink, missing_ok=True)
+    return len(gone)
+
+
+def _names_in(folder: Path) -> list[str]:
+    return [one.name for one in folder.iterdir()] if folder.is_dir() else []
+
+
+def _parts(name: str) -> list[str] | None:
+    """The account, platform, number and part in the name of a half-fetched file; None for a foreign one."""
+    parts = name.split(" ")
+    return parts if len(parts) == 4 and parts[2].removeprefix("-").isdecimal() else None
+
+
+async def remove(database: Database, store: MediaStore, sha256_: Sha256, *, block: bool) -> int | None:
+    """Remove bytes from the database and then from the store; how many files had them, None where nobody knew them."""
+    async with database.transaction() as connection:
+        files = await media_blobs.remove(connection, sha256_, block=block)
+        if files is not None or block:
+            await feed.record(connection, sha256_.hex(), MediaRemoved(files=files or 0, blocked=block))
+    await store.delete(sha256_)
+    return files

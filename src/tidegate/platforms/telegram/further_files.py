@@ -1,0 +1,93 @@
+"""The files that a message shows in other places than its own: previews, polls, games, stories, announcements. Pure.
+
+Telegram's schema has more than twenty such places, and gets new ones. So every object of the message is looked at; what
+it is in decides the role of the file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import replace
+from hashlib import sha256
+from typing import Any
+
+from telethon.tl import TLObject, types
+
+from tidegate.core.ids import FileId
+from tidegate.platforms.interface import File, FileForm, FileHandle, FileKind, FileRole
+from tidegate.platforms.telegram.file_handles import document_file, photo_file
+
+_PLACES = ("media", "reply_to", "rich_message", "action")
+"""The fields of a message that can hold a file."""
+
+WEB_HANDLE = FileHandle("web:")
+"""Of every picture on another site."""
+
+_DEEPEST = 40
+
+_ROLES: dict[type, FileRole] = {
+    types.MessageMediaWebPage: FileRole.PREVIEW,
+    types.MessageMediaGame: FileRole.GAME,
+    types.MessageMediaInvoice: FileRole.INVOICE,
+    types.MessageMediaPoll: FileRole.POLL,
+    types.MessageMediaStory: FileRole.STORY,
+    types.MessageMediaPhoto: FileRole.COVER,
+    types.MessageMediaDocument: FileRole.COVER,
+}
+_ROLE_OF_PLACE = {"reply_to": FileRole.REPLY, "rich_message": FileRole.RICH, "action": FileRole.SERVICE}
+_NEVER = frozenset({"cached_page"})  # Telegram's copy of a linked page is not part of the message
+
+
+def further_files_of(found: Any, own: Collection[File]) -> tuple[File, ...]:
+    """The files of a message that are not among its *own*, each once."""
+    files: dict[FileId, File] = {}
+    known = {file.id for file in own}
+    for place in _PLACES:
+        value = getattr(found, place, None)
+        if value is None or (place == "reply_to" and getattr(value, "reply_media", None) is None):
+            continue
+        role = _ROLE_OF_PLACE.get(place) or _ROLES.get(type(value), FileRole.COVER)
+        for one in _held(value, 0):
+            file = _file(one)
+            if file is not None and file.id not in known:
+                files.setdefault(file.id, replace(file, role=role, fleeting=_is_fleeting(value)))
+    return tuple(files.values())
+
+
+def _is_fleeting(media: Any) -> bool:
+    return bool(getattr(media, "ttl_seconds", None))
+
+
+def _held(value: Any, depth: int) -> Iterator[Any]:
+    """Every document and picture within a value, in its order."""
+    if isinstance(value, list | tuple):
+        for one in value:
+            yield from _held(one, depth + 1)
+    elif isinstance(value, types.Document | types.Photo | types.WebDocument):
+        yield value
+    elif isinstance(value, TLObject) and depth < _DEEPEST:
+        for name, one in vars(value).items():
+            if name not in _NEVER and isinstance(one, TLObject | list):
+                yield from _held(one, depth + 1)
+
+
+def _file(found: Any) -> File | None:
+    if isinstance(found, types.Document):
+        return document_file(found)
+    if isinstance(found, types.Photo):
+        return photo_file(found)
+    return _web_file(found)
+
+
+def _web_file(found: types.WebDocument) -> File:
+    """A picture on another site, which Telegram gives out by a call of its own. It has an address and no number."""
+    number = -1 - (int.from_bytes(sha256(found.url.encode()).digest()[:8], "big") >> 1)
+    return File(
+        id=FileId(number),
+        name="",
+        size=found.size,
+        mime=found.mime_type,
+        kind=FileKind.PHOTO,
+        handle=WEB_HANDLE,
+        form=FileForm.IMAGE,
+    )

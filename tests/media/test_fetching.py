@@ -1,0 +1,270 @@
+"""Files are fetched: once each, whole, resumed, and with a sentence for each that is not."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import timedelta
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+
+from tests.media.fetching_scene import PLENTY, MediaScene
+from tests.scenes.telegram_mirror import Mirror
+from tests.waiting import until
+from tidegate.channels.queries import channels
+from tidegate.core.ids import Sha256
+from tidegate.loopback.faults import Fault, FaultKind
+from tidegate.loopback.telegram import World
+from tidegate.loopback.telegram.world.content.message_kinds import kind_names
+from tidegate.loopback.telegram.world.file_content import AWAY, File, FileKind
+from tidegate.loopback.telegram.world.schema import PostSpec
+from tidegate.loopback.telegram.world.world_changes import post
+from tidegate.media.fetching import FetchResult
+from tidegate.media.queries import media_blobs, media_rules
+from tidegate.media.rules.fetch_retry import PAUSES
+from tidegate.media.rules.media_policy import MediaAction, MediaRule, PolicyKind
+
+KIB, MIB = 1 << 10, 1 << 20
+READ, AGAIN = "upload.getFile", "channels.getMessages"
+
+
+@pytest.fixture
+async def scene(mirror: Mirror, world: World, tmp_path: Path) -> MediaScene:
+    """A channel that is mirrored in full."""
+    channel = world.add_channel("News")
+    await mirror.sync()
+    await mirror.enable(channel, in_full=True)
+    return MediaScene(mirror, channel, tmp_path / "media")
+
+
+def picture(world: World, size: int = 50_000) -> File:
+    return world.add_file("a.jpg", size, kind=FileKind.PHOTO, mime="image/jpeg")
+
+
+async def test_every_kind_of_file_is_kept_byte_for_byte(scene: MediaScene) -> None:
+    """Wherever a message shows a file, its bytes are those that the platform has."""
+    for kind in kind_names():
+        post(scene.world, PostSpec(channel="News", kind=kind))
+    await scene.mirrored()
+    await scene.fetch()
+    kept, states = await scene.kept(), await scene.states()
+    assert len(kept) > 20
+    assert {number: digest for number, digest in kept.items() if scene.world.files[number].sha256() != digest} == {}
+    others = {state for number, state in states.items() if number not in kept}
+    assert {state for state, _ in others} <= {"skipped", "failed"}
+    assert {reason for _, reason in others} <= {
+        "fleeting", "protected", "size", "no_thumbnail", "thumbnail",
+        "The picture is on another site, behind a call of Telegram's that is not made.",
+    }  # fmt: skip
+
+
+async def test_a_file_costs_one_call_for_each_begun_mebibyte(scene: MediaScene) -> None:
+    """The handles come with the messages, so that nothing is read twice."""
+    small, large = picture(scene.world), scene.world.add_file("b.bin", 3 * MIB + 5)
+    await scene.mirrored(small, large)
+    async with scene.mirror.counted() as calls:
+        assert await scene.fetch() == FetchResult(kept=2, bytes=small.size + large.size)
+    assert calls == {READ: 1 + 4}
+    assert await scene.kept() == {one.id: one.sha256() for one in (small, large)}
+    assert await scene.told() == ["media.kept", "media.kept"]
+
+
+async def test_the_same_file_in_many_messages_is_fetched_once(scene: MediaScene) -> None:
+    """A file keeps its number when it is posted again."""
+    file = picture(scene.world)
+    await scene.mirrored(file, file, file)
+    await scene.fetch()
+    await scene.mirrored(file)
+    async with scene.mirror.counted() as calls:
+        assert await scene.fetch() == FetchResult()
+    assert calls == {}
+
+
+async def test_handles_are_renewed_a_hundred_a_call(scene: MediaScene) -> None:
+    """Files that were stored without handles cost one call for all of their messages."""
+    files = [picture(scene.world, 1_000) for _ in range(60)]
+    await scene.mirrored(*files)
+    await scene.mirror.database.pool.execute("UPDATE media_files SET handle = NULL")
+    async with scene.mirror.counted() as calls:
+        assert (await scene.fetch()).kept == 60
+    assert calls == {READ: 60, AGAIN: 2}, "the first file alone shows whether the store works"
+
+
+async def test_a_reference_that_expires_in_mid_download_is_no_failure(scene: MediaScene) -> None:
+    """The message is read again, and the file is read on."""
+    file = scene.world.add_file("b.bin", 5 * MIB)
+    await scene.mirrored(file)
+    scene.world.faults.add(Fault(FaultKind.EXPIRED_REFERENCE, READ))
+    assert (await scene.fetch()).kept == 1
+    assert await scene.kept() == {file.id: file.sha256()}
+
+
+async def test_files_of_another_data_centre_are_read_there(scene: MediaScene) -> None:
+    """Telegram says where a file is, and the call goes there."""
+    file = scene.world.add_file("b.bin", 70_000, centre=AWAY)
+    await scene.mirrored(file)
+    assert (await scene.fetch()).kept == 1
+
+
+async def test_a_cut_off_download_is_resumed(scene: MediaScene) -> None:
+    """After a kill only the blocks in flight are read again."""
+    file = scene.world.add_file("b.bin", 12 * MIB + 1)
+    await scene.mirrored(file)
+    before = scene.world.record.by_method()[READ]
+    fetching = asyncio.ensure_future(scene.fetch())
+    await until(lambda: scene.world.record.by_method()[READ] >= before + 8)
+    fetching.cancel()
+    await asyncio.wait([fetching])
+    await scene.fetch()
+    assert await scene.kept() == {file.id: file.sha256()}
+    assert scene.world.record.by_method()[READ] - before <= 13 + 4 + 1
+    assert list((scene.folder / "partial").iterdir()) == []
+
+
+async def test_a_false_size_is_a_failure_and_takes_no_room(scene: MediaScene) -> None:
+    """A file that is said to have 4 GB and has a few bytes is tried with pauses, and given up with a sentence."""
+    await scene.allow(MediaRule(largest=8 << 30))
+    file = scene.world.add_file("film.mkv", 4 << 30)
+    await scene.mirrored(file)
+    file.size = 3_000
+    scene.free = 10 * MIB
+    assert (await scene.fetch()).failed == 1
+    for pause in PAUSES:
+        await scene.mirror.pass_time(seconds=pause.total_seconds() + 1)
+        assert (await scene.fetch()).failed == 1
+    state, reason = (await scene.states())[file.id]
+    assert (state, "announced" in reason) == ("failed", True)
+    await scene.mirror.pass_time(days=9)
+    assert await scene.fetch() == FetchResult()
+    assert await scene.told() == ["media.failed"]
+
+
+async def test_a_file_that_is_larger_than_it_said_is_not_kept(scene: MediaScene) -> None:
+    """Sizes are checked while bytes arrive."""
+    file = scene.world.add_file("a.bin", 1_000)
+    await scene.mirrored(file)
+    file.size = 5_000
+    assert (await scene.fetch()).failed == 1
+    exact = scene.world.add_file("b.bin", MIB)
+    await scene.mirrored(exact)
+    exact.size = MIB + 1
+    assert (await scene.fetch()).failed == 2, "the first one was due again"
+    assert await scene.kept() == {}
+
+
+async def test_a_full_disk_pauses_once_and_ends_by_itself(scene: MediaScene) -> None:
+    """One notice however often it is tried, no try of a file is used up, and all goes on when there is room."""
+    files = [picture(scene.world) for _ in range(3)]
+    scene.free = 500
+    await scene.mirrored(*files)
+    account = scene.account()
+    for _ in range(3):
+        result = await account.run()
+        assert result.paused is not None
+        assert "room on the disk" in result.paused
+    scene.free = PLENTY
+    assert (await account.run()).kept == 3
+    assert [kind for kind in await scene.told() if kind != "media.kept"] == ["media.paused", "media.resumed"]
+    assert {row["attempts"] for row in await scene.mirror.rows("SELECT attempts FROM media_files")} == {0}
+
+
+async def test_a_store_that_is_away_costs_no_second_download(scene: MediaScene) -> None:
+    """What was fetched waits on the disk until the store takes it."""
+    file = picture(scene.world)
+    await scene.mirrored(file)
+    digest = Sha256(bytes.fromhex(file.sha256()))
+    scene.folder.mkdir()
+    (scene.folder / digest.hex()[:2]).write_bytes(b"in the way")
+    account = scene.account()
+    result = await account.run()
+    assert result.paused is not None
+    assert "media folder" in result.paused
+    (scene.folder / digest.hex()[:2]).unlink()
+    async with scene.mirror.counted() as calls:
+        assert (await account.run()).kept == 1
+    assert calls == {}
+    assert await scene.told() == ["media.paused", "media.kept", "media.resumed"] or (
+        sorted(await scene.told()) == ["media.kept", "media.paused", "media.resumed"]
+    )
+
+
+async def test_the_limit_for_all_files_pauses_until_it_is_raised(scene: MediaScene) -> None:
+    """Files stay wanted beyond the limit; messages are mirrored all the same."""
+    async with scene.mirror.database.transaction() as connection:
+        await media_rules.set_state(connection, total_limit=120_000)
+    await scene.mirrored(*(picture(scene.world) for _ in range(4)))
+    result = await scene.fetch()
+    assert (result.kept, result.paused is not None and "--total-limit" in result.paused) == (2, True)
+    assert [state for state, _ in (await scene.states()).values()].count("wanted") == 2
+    async with scene.mirror.database.transaction() as connection:
+        await media_rules.set_state(connection, total_limit=10**9)
+    assert (await scene.fetch()).kept == 2
+
+
+async def test_the_limit_of_a_channel_skips_what_is_beyond(scene: MediaScene) -> None:
+    """A channel that is full leaves room for others, and each file says why it is not kept."""
+    await scene.mirrored(*(picture(scene.world) for _ in range(3)))
+    async with scene.mirror.database.transaction() as connection:
+        key = (await channels.find(connection, "News")).key
+    await scene.allow(MediaRule(channel=key, whole_limit=120_000))
+    assert (await scene.fetch()).kept == 2
+    assert [reason for state, reason in (await scene.states()).values() if state == "skipped"] == ["channel_limit"]
+
+
+async def test_blocked_bytes_are_not_kept_again(scene: MediaScene) -> None:
+    """The same bytes under another number are recognised once they are there, and dropped."""
+    first = scene.world.add_content("a.bin", b"unwanted")
+    await scene.mirrored(first)
+    await scene.fetch()
+    digest = Sha256(sha256(b"unwanted").digest())
+    async with scene.mirror.database.transaction() as connection:
+        await media_blobs.remove(connection, digest, block=True)
+    await scene.setup.store.delete(digest)
+    second = scene.world.add_content("b.bin", b"unwanted")
+    await scene.mirrored(second)
+    assert (await scene.fetch()).skipped == 1
+    assert await scene.states() == {first.id: ("skipped", "blocked"), second.id: ("skipped", "blocked")}
+    assert await scene.setup.store.size(digest) is None
+
+
+async def test_a_file_whose_message_is_deleted_is_gone(scene: MediaScene) -> None:
+    """What nobody can fetch any more is said to be gone, and is no failure."""
+    file = picture(scene.world)
+    await scene.mirrored(file)
+    scene.world.delete(scene.channel, [scene.channel.newest_id])
+    file.generation += 1
+    assert (await scene.fetch()).gone == 1
+    assert (await scene.states())[file.id][0] == "gone"
+
+
+async def test_of_a_large_video_the_thumbnail_is_kept(scene: MediaScene) -> None:
+    """The platform's own small picture stands for a video that is larger than the limit."""
+    post(scene.world, PostSpec(channel="News", kind="video"))
+    await scene.allow(MediaRule(kind=PolicyKind.VIDEO, largest=2_000))
+    await scene.mirrored()
+    await scene.fetch()
+    rows = await scene.mirror.rows("SELECT state, reason, thumbnail FROM media_files WHERE kind = 'video'")
+    assert {(row["state"], row["reason"]) for row in rows} <= {("skipped", "thumbnail"), ("skipped", "no_thumbnail")}
+    assert any(row["thumbnail"] for row in rows)
+
+
+async def test_nothing_is_fetched_where_the_operator_wants_nothing(scene: MediaScene) -> None:
+    """A rule that says no costs no call."""
+    await scene.allow(MediaRule(action=MediaAction.NO))
+    await scene.mirrored(picture(scene.world))
+    async with scene.mirror.counted() as calls:
+        assert await scene.fetch() == FetchResult()
+    assert calls == {}
+
+
+async def test_trouble_of_the_platform_is_tried_again_later(scene: MediaScene) -> None:
+    """A file that the platform refuses fails with its words, and succeeds on a later try."""
+    file = picture(scene.world)
+    await scene.mirrored(file)
+    scene.world.faults.add(Fault(FaultKind.ERROR, READ, code="FILE_ID_INVALID"))
+    assert (await scene.fetch()).failed == 1
+    assert (await scene.states())[file.id][0] == "failed"
+    assert await scene.fetch() == FetchResult(), "not before its time"
+    await scene.mirror.pass_time(seconds=PAUSES[0].total_seconds() + timedelta(seconds=1).total_seconds())
+    assert (await scene.fetch()).kept == 1

@@ -1,0 +1,120 @@
+"""The store and the database compared: hashes checked, orphans swept, files removed, and both joined again."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from datetime import timedelta
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+
+from tests.media.fetching_scene import MediaScene
+from tests.scenes.telegram_mirror import Mirror
+from tidegate.core.ids import Sha256
+from tidegate.loopback.telegram import World
+from tidegate.loopback.telegram.world.file_content import File
+from tidegate.media import upkeep
+from tidegate.media.store import key_of
+from tidegate.media.upkeep import SweepReport, VerifyReport
+
+
+@pytest.fixture
+async def scene(mirror: Mirror, world: World, tmp_path: Path) -> MediaScene:
+    """Three files are kept."""
+    channel = world.add_channel("News")
+    await mirror.sync()
+    await mirror.enable(channel, in_full=True)
+    made = MediaScene(mirror, channel, tmp_path / "media")
+    await made.mirrored(*(world.add_content(f"{name}.bin", name.encode() * 1_000) for name in "abc"))
+    assert (await made.fetch()).kept == 3
+    return made
+
+
+def digest(file: File) -> Sha256:
+    return Sha256(bytes.fromhex(file.sha256()))
+
+
+def path_of(scene: MediaScene, sha256_: Sha256) -> Path:
+    return scene.folder / key_of(sha256_)
+
+
+async def test_all_is_well(scene: MediaScene) -> None:
+    """Every hash is checked, and nothing is found."""
+    report = await upkeep.verify(scene.mirror.database, scene.setup.store, repair=False)
+    assert (report, report.is_sound) == (VerifyReport(checked=3, bytes=3_000), True)
+
+
+async def test_lost_and_damaged_files_are_found_and_fetched_again(scene: MediaScene) -> None:
+    """A missing file and one with a changed byte are told apart, and a repair brings both back."""
+    lost, damaged, _ = await scene.kept()
+    files = scene.world.files
+    path_of(scene, digest(files[lost])).unlink()
+    path_of(scene, digest(files[damaged])).write_bytes(b"x" * 1_000)
+    store, database = scene.setup.store, scene.mirror.database
+    report = await upkeep.verify(database, store, repair=False)
+    assert (report.missing, report.damaged, report.wanted_again) == (1, 1, 0)
+    quick = await upkeep.verify(database, store, repair=False, quick=True)
+    assert (quick.missing, quick.damaged) == (1, 0), "a quick look compares sizes"
+    assert (await upkeep.verify(database, store, repair=True)).wanted_again == 2
+    assert (await scene.fetch()).kept == 2
+    assert (await upkeep.verify(database, store, repair=False)).is_sound
+
+
+async def test_a_database_without_its_media_is_joined_again(scene: MediaScene) -> None:
+    """The store of a restored database is empty: all files are missing, until they are restored or fetched again."""
+    away = scene.folder.with_name("away")
+    shutil.move(scene.folder, away)
+    report = await upkeep.verify(scene.mirror.database, scene.setup.store, repair=False)
+    assert (report.checked, report.missing) == (3, 3)
+    shutil.rmtree(scene.folder, ignore_errors=True)
+    shutil.move(away, scene.folder)
+    assert (await upkeep.verify(scene.mirror.database, scene.setup.store, repair=False)).is_sound
+    rows = await scene.mirror.rows("SELECT count(*) AS number FROM media_blobs WHERE missing_at IS NOT NULL")
+    assert rows[0]["number"] == 0
+
+
+async def test_media_without_their_database_are_joined_again(scene: MediaScene) -> None:
+    """Bytes that an older database does not know are orphans, and serve again once their files are fetched."""
+    await scene.mirror.database.pool.execute("DELETE FROM media_files")
+    await scene.mirror.database.pool.execute("DELETE FROM media_blobs")
+    report = await upkeep.verify(scene.mirror.database, scene.setup.store, repair=False)
+    assert (report.checked, report.orphans, report.orphan_bytes) == (0, 3, 3_000)
+    await scene.mirror.database.pool.execute("DELETE FROM media_plans")
+    assert (await scene.fetch()).kept == 3
+    assert (await upkeep.verify(scene.mirror.database, scene.setup.store, repair=False)).orphans == 0
+
+
+async def test_a_sweep_deletes_orphans_after_a_day(scene: MediaScene) -> None:
+    """Bytes that a worker has just stored are left: their row may come in a moment."""
+    for name, age in (("new", 0), ("old", 100_000_000)):
+        content = name.encode()
+        orphan = Sha256(sha256(content).digest())
+        path = scene.folder / f"orphan {name}"
+        path.write_bytes(content)
+        await scene.setup.store.put(path, orphan)
+        stamp = path_of(scene, orphan).stat().st_mtime - age
+        os.utime(path_of(scene, orphan), (stamp, stamp))
+    (scene.setup.work.path / "1 telegram 99 whole.part").write_bytes(b"half")
+    (scene.setup.work.path / "not ours").write_bytes(b"")
+    report = await upkeep.sweep(scene.mirror.database, scene.setup)
+    assert report == SweepReport(orphans=1, partial=1, bytes=3)
+    assert (await upkeep.verify(scene.mirror.database, scene.setup.store, repair=False)).orphans == 1
+    await scene.mirror.pass_time(days=2)
+    await scene.mirror.database.pool.execute("DELETE FROM media_files WHERE file = (SELECT min(file) FROM media_files)")
+    report = await upkeep.sweep(scene.mirror.database, scene.setup, grace=timedelta(days=1))
+    assert (report.unused, report.orphans) == (1, 1)
+    assert (await upkeep.verify(scene.mirror.database, scene.setup.store, repair=False)).checked == 2
+
+
+async def test_a_removed_file_is_gone_from_database_and_store(scene: MediaScene) -> None:
+    """Its messages stay, and say that it was removed; the event tells who had it."""
+    number, *_ = await scene.kept()
+    sha256_ = digest(scene.world.files[number])
+    assert await upkeep.remove(scene.mirror.database, scene.setup.store, sha256_, block=False) == 1
+    assert await scene.setup.store.size(sha256_) is None
+    assert (await scene.states())[number] == ("skipped", "removed")
+    assert "media.removed" in await scene.told()
+    assert await upkeep.remove(scene.mirror.database, scene.setup.store, sha256_, block=False) is None
+    assert (await scene.fetch()).kept == 0
