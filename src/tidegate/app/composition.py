@@ -108,7 +108,7 @@ async def run_worker(
         identity = replace(identity, name=f"{identity.name}-for-{only}", seats=0)
     reserved = await Database.open(database.address, connections=RESERVED_CONNECTIONS, name=database.name)
     worker = Worker(deps, identity, database=reserved, patience=patience, handlers=handlers, only=only)
-    thumbnails = ThumbnailLoop(database, media_store(settings), settings.home / "thumbnails")
+    thumbnails = ThumbnailLoop(database, media_store(settings), settings.home / "media" / "drawn")
     jobs = (loop_lag.watch(clock), _sweep_hourly(settings, database, clock), thumbnails.run(clock))
     tasks = [asyncio.create_task(job) for job in jobs]
     try:

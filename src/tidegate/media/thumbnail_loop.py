@@ -10,7 +10,8 @@ import asyncio
 import hashlib
 import os
 import tempfile
-from datetime import timedelta
+from contextlib import suppress
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import structlog
@@ -26,6 +27,7 @@ from tidegate.media.store import BytesMissing, MediaStore
 from tidegate.media.thumbnailer import DRAWN_AS, LIMITS, NoThumbnail, Thumbnailer
 
 EVERY = timedelta(seconds=10)
+LEFT_FOR = timedelta(hours=1)
 BATCH = 20
 A_TURN = 200
 """How many pictures are looked at in one turn."""
@@ -46,6 +48,7 @@ class ThumbnailLoop:
 
     async def run(self, clock: Clock) -> None:
         """Make thumbnails until cancelled."""
+        await asyncio.to_thread(self._tidy, clock.now() - LEFT_FOR)
         while True:
             try:
                 made = await self.turn()
@@ -101,6 +104,13 @@ class ThumbnailLoop:
         """The bytes of the picture; one more than allowed are enough to refuse it."""
         pieces = [piece async for piece in self._store.read(one.sha256, length=LIMITS.bytes + 1)]
         return b"".join(pieces)
+
+    def _tidy(self, before: datetime) -> None:
+        """Delete what a killed worker of this machine left behind."""
+        for path in self._folder.glob("*"):
+            with suppress(FileNotFoundError):
+                if path.stat().st_mtime < before.timestamp():
+                    path.unlink()
 
     def _written(self, content: bytes) -> Path:
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -14,6 +14,7 @@ from tidegate.reminders.queries import run_states, runs
 from tidegate.web.auth.token_check import InDatabase
 from tidegate.web.live.event_text import bar, command_words, event_summary
 from tidegate.web.page_response import page
+from tidegate.web.pages.media import storage
 from tidegate.web.pages.queries import overview
 from tidegate.web.server.request_bodies import Router
 
@@ -59,7 +60,9 @@ _PARTS = {"figures": _figures, "needs": _needs, "running": _running, "lanes": _l
 async def show(request: Request, database: InDatabase) -> Response:
     async with database.connection() as connection:
         parts = [await part(connection) for part in _PARTS.values()]
-    return page(request, "overview.html", **{name: value for part in parts for name, value in part.items()})
+        asks_media = await storage.asks(connection, request)
+    values = {name: value for part in parts for name, value in part.items()}
+    return page(request, "overview.html", asks_media=asks_media, **values)
 
 
 @pages.get("/overview/{part}")
