@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -68,6 +69,11 @@ async def test_one_steps_through_pictures_by_keyboard(database: Database, family
         await expect(viewer).to_contain_text("upright")
         await page.keyboard.press("ArrowRight")
         await expect(viewer).to_contain_text("Five from the trip")
+        await page.keyboard.press("ArrowRight")
+        await expect(viewer.get_by_role("link", name="Go to message")).to_have_attribute("href", re.compile("#m11$"))
+        await expect(viewer).to_contain_text("Five from the trip")
+        await page.keyboard.press("ArrowLeft")
+        await expect(viewer.get_by_role("link", name="Go to message")).to_have_attribute("href", re.compile("#m10$"))
         await page.keyboard.press("ArrowLeft")
         await expect(viewer).to_contain_text("upright")
         await viewer.get_by_role("link", name="Previous").click()

@@ -26,7 +26,10 @@ class ServedBytes:
 
 @dataclass(frozen=True, slots=True)
 class ServedFile:
-    """A file at its place in a message, with what is kept of it. *reason* is the sentence why it is not."""
+    """A file at its place in a message, with what is kept of it. *reason* is the sentence why it is not.
+
+    *text* is what was written with it, or with another message of its album.
+    """
 
     message: MessageId
     number: int
@@ -45,7 +48,11 @@ class ServedFile:
 
 
 _FILES = """
-    SELECT a.message, a.number, a.name, a.size, a.form, a.role, m.author, m.text, m.at,
+    SELECT a.message, a.number, a.name, a.size, a.form, a.role, m.author, m.at,
+        CASE WHEN m.text = '' AND m.album IS NOT NULL THEN coalesce((
+            SELECT x.text FROM messages x
+            WHERE x.channel = m.channel AND x.id BETWEEN m.id - 20 AND m.id + 20 AND x.album = m.album AND x.text <> ''
+            ORDER BY x.id LIMIT 1), '') ELSE m.text END AS text,
         m.deleted_at IS NOT NULL AS deleted, coalesce(f.state, 'skipped') AS state,
         coalesce(f.reason, CASE WHEN s.enabled THEN 'undecided' ELSE 'off' END) AS reason,
         w.sha256 AS whole_sha256, w.size AS whole_size, w.type AS whole_type,

@@ -181,9 +181,10 @@ async def asks(connection: Connection, request: Request) -> bool:
 async def question(request: Request, database: InDatabase, loaded: AsSet) -> Response:
     """The question with its estimate, loaded by Home after everything else."""
     async with database.connection() as connection:
-        asked = (await media_rules.policy(connection)).asks
+        policy = await media_rules.policy(connection)
+        asked = await asks(connection, request)
     estimate = await estimated(database, loaded.settings) if asked else None
-    return page(request, "parts/media_question.html", estimate=estimate)
+    return page(request, "parts/media_question.html", estimate=estimate, policy=policy)
 
 
 async def estimated(database: Database, settings: Settings) -> MediaEstimate:
