@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from playwright.async_api import expect
 
+from tests.history.rich_messages import ADA, file, wrote
 from tests.media.kept_files import post
 from tests.media.picture_samples import GIF_SCRIPT, HTML, PDF_HTML, PNG_SCRIPT, SVG
-from tests.history.rich_messages import ADA, file, wrote
 from tests.web.browser_pages import PHONE, link
 from tests.web.browsing import Watched, browsing, needs_browser
 from tests.web.family_chat import CAPTION, keep_family_chat
@@ -117,7 +117,11 @@ async def test_what_is_not_kept_is_said(database: Database, family: KnownChannel
         await expect(page.locator("#m20 audio")).to_have_attribute("preload", "none")
         await expect(page.locator("#m21 video")).to_have_attribute("preload", "none")
         assert not [one for one in asked if "/messages/20/" in one or "/messages/21/" in one]
-        lasts = "one => new Promise((done) => { one.onloadedmetadata = () => done(one.duration); one.load(); one.preload = 'auto'; })"
+        lasts = """one => new Promise((done) => {
+            one.onloadedmetadata = () => done(one.duration);
+            one.preload = "auto";
+            one.load();
+        })"""
         assert round(await page.locator("#m20 audio").evaluate(lasts)) == 2
         async with page.expect_download() as started:
             await page.locator("#m23 a[download]").click()

@@ -15,8 +15,8 @@ from typing import Any
 
 from PIL import AvifImagePlugin, Image, ImageFile, ImageOps
 
-from tidegate.core.child_limits import bind, tell_parent
 from tidegate.core.child_protocol import read_from
+from tidegate.core.sandbox.child_limits import bind, tell_parent
 
 FORMATS = {
     "image/png": "PNG",

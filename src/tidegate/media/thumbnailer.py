@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from tidegate.core.child_protocol import Frame, pack
 from tidegate.core.errors import TidegateError
-from tidegate.core.limited_child import LimitedChild, LimitExceeded
+from tidegate.core.sandbox.limited_child import LimitedChild, LimitExceeded
 from tidegate.media.rules.content_type import HEAD, content_type
 
 PICTURES = ("image/png", "image/jpeg", "image/gif", "image/webp", "image/avif")

@@ -16,7 +16,7 @@ from tidegate.archives.rules.contained_file import ContainedFile
 from tidegate.archives.rules.file_names import ArchiveKind, safe_name
 from tidegate.core.child_protocol import pack
 from tidegate.core.errors import TidegateError
-from tidegate.core.limited_child import LimitedChild, LimitExceeded
+from tidegate.core.sandbox.limited_child import LimitedChild, LimitExceeded
 
 FORMATS = {
     ArchiveKind.ZIP: "zip",

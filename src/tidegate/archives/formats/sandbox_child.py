@@ -34,8 +34,8 @@ from tidegate.archives.formats.seven_zip import SIGNATURE as SEVEN_ZIP
 from tidegate.archives.formats.seven_zip import seven_zip_entries
 from tidegate.archives.formats.tar_headers import GZIP, RECORD, XZ, is_header, tar_entries
 from tidegate.archives.formats.zip_directory import zip_entries, zip_volumes
-from tidegate.core.child_limits import bind, tell_parent
 from tidegate.core.child_protocol import read_from
+from tidegate.core.sandbox.child_limits import bind, tell_parent
 
 LONGEST_PATH = 1_000
 BATCH = 200
