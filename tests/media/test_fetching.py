@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 
 from tests.media.fetching_scene import PLENTY, MediaScene
-from tests.scenes.telegram_mirror import Mirror
+from tests.scenes.telegram_mirror import Mirror, make_mirror
 from tests.waiting import until
 from tidegate.channels.queries import channels
+from tidegate.core.errors import PlatformError
 from tidegate.core.ids import Sha256
 from tidegate.loopback.faults import Fault, FaultKind
 from tidegate.loopback.telegram import World
@@ -267,4 +268,59 @@ async def test_trouble_of_the_platform_is_tried_again_later(scene: MediaScene) -
     assert (await scene.states())[file.id][0] == "failed"
     assert await scene.fetch() == FetchResult(), "not before its time"
     await scene.mirror.pass_time(seconds=PAUSES[0].total_seconds() + timedelta(seconds=1).total_seconds())
+    assert (await scene.fetch()).kept == 1
+
+
+async def test_the_same_file_of_two_accounts_at_once_is_stored_once(
+    scene: MediaScene, mirror: Mirror, world: World
+) -> None:
+    """Two accounts read two channels with the same file: one of them fetches it, and both messages show it."""
+    other = world.add_channel("Gazette")
+    other.members = {number for number, account in world.accounts.items() if account.name == "Bob"}
+    second = await make_mirror(mirror.database, mirror.telegram, mirror.call_log, "second", "+1000002")
+    await second.sync()
+    await second.enable(other, in_full=True)
+    file = picture(world)
+    same = world.add_content("copy.bin", file.read(0, file.size))
+    world.post(other, file=file)
+    world.post(other, file=same)
+    scene.post(file)
+    await mirror.pass_time(hours=1)
+    await asyncio.gather(mirror.cycle(), second.cycle())
+    beside = MediaScene(second, other, scene.folder)
+    async with mirror.counted() as calls:
+        first, last = await asyncio.gather(scene.fetch(), beside.fetch())
+    assert (first.kept + last.kept, calls[READ]) == (2, 2)
+    assert set((await scene.kept()).values()) == {file.sha256()}
+    rows = await mirror.rows("SELECT count(*) AS number FROM media_blobs")
+    assert rows[0]["number"] == 1
+    assert second.lane is not None
+    await second.lane.close()
+
+
+async def test_a_file_that_is_replaced_under_the_same_name_is_kept_as_well(scene: MediaScene) -> None:
+    """An edit brings another file; the earlier one stays kept, and the message shows the new one."""
+    before, after = (scene.world.add_content("map.png", content) for content in (b"before", b"after"))
+    await scene.mirrored(before)
+    await scene.fetch()
+    scene.world.edit(scene.channel, scene.channel.newest_id, file=after)
+    await scene.mirrored()
+    assert (await scene.fetch()).kept == 1
+    assert await scene.kept() == {before.id: before.sha256(), after.id: after.sha256()}
+    rows = await scene.mirror.rows("SELECT file FROM attachments")
+    assert [row["file"] for row in rows] == [after.id]
+
+
+async def test_a_lost_connection_costs_no_file_a_try(scene: MediaScene) -> None:
+    """While the platform cannot be reached nothing is given up; the files are fetched once it can."""
+    file = picture(scene.world)
+    await scene.mirrored(file)
+    scene.world.faults.add(Fault(FaultKind.DISCONNECT, READ, count=9))
+    with pytest.raises(PlatformError):
+        await scene.fetch()
+    rows = await scene.mirror.rows("SELECT attempts FROM media_files")
+    assert [row["attempts"] for row in rows] == [0]
+    scene.world.faults.clear()
+    await scene.mirror.pass_time(minutes=5)
+    await scene.mirror.connect()
     assert (await scene.fetch()).kept == 1

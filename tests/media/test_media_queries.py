@@ -20,8 +20,9 @@ from tidegate.database.pool import Address, Connection, Database
 from tidegate.history.queries import messages
 from tidegate.history.queries.timeline import files_of
 from tidegate.media.noted_files import apply_policy
-from tidegate.media.queries import media_blobs, media_files, media_pauses, media_rules, media_totals
+from tidegate.media.queries import media_blobs, media_files, media_pauses, media_plans, media_rules, media_totals
 from tidegate.media.queries.media_files import KeptBytes, RenewedHandle
+from tidegate.media.queries.media_plans import BacklogEstimate
 from tidegate.media.queries.media_totals import MediaTotal
 from tidegate.media.rules.media_policy import MediaAction, MediaRule, PolicyKind, SkipReason
 from tidegate.platforms.interface import FileHandle, FileKind, FileRole
@@ -231,6 +232,16 @@ async def test_files_of_deleted_messages_are_gone(database: Database) -> None:
         pass
     async with database.connection() as connection:
         assert await states(connection) == {10: ("gone", "Its message is deleted.")}
+
+
+async def test_the_backlog_is_estimated_before_anything_is_fetched(database: Database) -> None:
+    """Each file that would be fetched counts once; large ones and those of deleted messages do not."""
+    async with database.transaction() as connection:
+        channel = await full_channel(connection)
+        found = [with_files(1, picture(10)), with_files(2, picture(10)), with_files(3, picture(11, size=30_000_000))]
+        await messages.store(connection, channel.key, [*found, with_files(4, picture(12))])
+        await messages.bury(connection, channel.key, [MessageId(4)])
+        assert await media_plans.estimate(connection, largest=20_000_000) == BacklogEstimate(1, 1_000)
 
 
 async def test_archives_are_kept_where_the_operator_says_so(database: Database) -> None:

@@ -24,7 +24,7 @@ from tidegate.media.local_store import LocalStore
 __all__ = ["harbour"]  # a fixture
 
 KILLS = int(os.environ.get("KILLS", "10"))  # KILLS=50 ./dev test tests/stories/… for a longer try
-READS = ("upload.getFile", "GET /attachments/{channel.id}/{attachment.id}/{name}")
+READS = ("upload.getFile", "GET file")
 ALLOWED = ("fleeting", "protected", "size", "thumbnail", "no_thumbnail")
 """Why a file of these worlds may not be kept; all else is kept."""
 

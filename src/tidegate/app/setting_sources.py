@@ -28,8 +28,11 @@ from tidegate.lanes.rules.send_pace import burst_warning
 
 PREFIX = "TIDEGATE_"
 DEFAULT = "default"
-LEADS_SECRETS = {"home", "web_url"}
-"""Settings that say where secrets go: key and database lie in *home*, and sign-in links lead to *web_url*."""
+LEADS_SECRETS = {"home", "web_url", "media_store"}
+"""Settings that say where secrets go: key and database lie in *home*, and sign-in links lead to *web_url*.
+
+Files of messages go to *media_store*.
+"""
 
 _NAME = "tidegate.toml"
 _KIND = "settings file"

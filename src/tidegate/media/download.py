@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from dataclasses import dataclass
 from hashlib import file_digest
 from pathlib import Path
@@ -108,7 +109,9 @@ def _append(work: WorkFolder, path: Path, block: bytes) -> None:
 
 
 def _finish(unfinished: Path, path: Path) -> None:
-    with on_disk(path):
+    """Its own name means that all of it is on the disk, so it must be there before."""
+    with on_disk(path), unfinished.open("rb") as file:
+        os.fsync(file.fileno())
         unfinished.rename(path)
 
 

@@ -17,7 +17,15 @@ from tidegate.accounts.owned_transaction import owned_transaction
 from tidegate.archives.filing.download import IncompleteFile
 from tidegate.archives.filing.work_folder import Shortage, WorkFolder
 from tidegate.core.clock import Clock
-from tidegate.core.errors import ENDS_CYCLE, ChannelGone, MachineTrouble, PlatformError
+from tidegate.core.errors import (
+    ENDS_CYCLE,
+    ChannelGone,
+    LongWait,
+    MachineTrouble,
+    NotSent,
+    OutcomeUnknown,
+    PlatformError,
+)
 from tidegate.core.ids import AccountId, ChannelKey
 from tidegate.core.task_groups import each
 from tidegate.database.pool import Connection, Database, now_of
@@ -38,6 +46,8 @@ from tidegate.platforms.interface import CannotAsk
 BATCH = 100
 AT_ONCE = 4
 TOLD_EVERY = timedelta(seconds=10)
+
+_CONNECTION_TROUBLE = (NotSent, OutcomeUnknown, LongWait)
 
 log = structlog.get_logger()
 
@@ -187,6 +197,9 @@ class AccountMedia:
             self._trouble = trouble
         except CannotAsk as never:
             await self._fail(one, str(never), result, again=False)
+        except _CONNECTION_TROUBLE as problem:
+            await self._put_off(one, str(problem))
+            raise
         except (PlatformError, IncompleteFile) as problem:
             await self._fail(one, str(problem), result)
         finally:
@@ -255,6 +268,12 @@ class AccountMedia:
                 )
                 await feed.record(connection, self.lane.account.name, told)
         log.info("media.not_fetched", account=self.lane.account.name, file=one.file, problem=sentence, next_try_at=at)
+
+    async def _put_off(self, one: WantedFile, sentence: str) -> None:
+        """The platform could not be reached: that costs the file no try, and others come first."""
+        async with owned_transaction(self.database, self.lane.claim()) as connection:
+            at = await now_of(connection) + TOLD_EVERY
+            await media_files.failed(connection, one, sentence, next_try_at=at, counts=False)
 
     async def _fail_all(self, wanted: list[WantedFile], sentence: str, result: FetchResult) -> None:
         """The channel cannot be read: what is still wanted of the batch waits for its next try."""

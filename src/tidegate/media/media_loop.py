@@ -11,7 +11,7 @@ import structlog
 from tidegate.core.clock import Clock
 from tidegate.core.errors import ENDS_CYCLE, PlatformError
 from tidegate.core.ids import AccountId
-from tidegate.database.pool import AWAY, Database
+from tidegate.database.pool import TROUBLE, Database
 from tidegate.lanes import Lane
 from tidegate.media.fetching import AccountMedia, FetchResult, MediaSetup
 from tidegate.media.queries import media_files
@@ -69,7 +69,7 @@ class MediaLoop:
                 return (await account.run()).paused
         except ENDS_CYCLE:
             raise
-        except (PlatformError, *AWAY) as problem:
+        except (PlatformError, *TROUBLE) as problem:
             log.warning("media.put_off", account=account.lane.account.name, problem=str(problem))
             return str(problem)
 
@@ -78,7 +78,7 @@ class MediaLoop:
             try:
                 async with self._database.connection() as connection:
                     due = await media_files.due_accounts(connection, list(self._wakes))
-            except AWAY as problem:
+            except TROUBLE as problem:
                 log.warning("media.not_looked", problem=str(problem))
                 due = []
             for account in due:

@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
-from tests.cycles.guilds.conftest import GuildMirror, channels_of
+from hashlib import sha256
+from pathlib import Path
+
+from tests.cycles.guilds.conftest import PAGES, GuildMirror, channels_of
+from tidegate.archives.filing.work_folder import WorkFolder
+from tidegate.core.clock import SystemClock
 from tidegate.loopback.discord import World
 from tidegate.loopback.discord.world.places import Guild
+from tidegate.media.fetching import AccountMedia, MediaSetup
+from tidegate.media.local_store import LocalStore
+from tidegate.platforms.discord.file_reader import METHOD as FILE
 
 
 async def test_a_zip_is_kept_with_its_message_and_opens_no_archive(
@@ -18,3 +26,49 @@ async def test_a_zip_is_kept_with_its_message_and_opens_no_archive(
     pool = mirror.database.pool
     assert await pool.fetchval("SELECT count(*) FROM archives") == 0
     assert [row["name"] for row in await pool.fetch("SELECT name FROM attachments")] == ["castle.zip"]
+
+
+def fetching(mirror: GuildMirror, folder: Path) -> AccountMedia:
+    work = WorkFolder(folder / "partial", reserve=0, host="here", what="Files")
+    return AccountMedia(mirror.lane, mirror.database, SystemClock(), MediaSetup(LocalStore(folder), work))
+
+
+async def digests(mirror: GuildMirror) -> dict[int, str]:
+    rows = await mirror.rows("SELECT file, sha256 FROM media_files WHERE state = 'kept'")
+    return {row["file"]: row["sha256"].hex() for row in rows}
+
+
+async def test_links_that_expired_are_renewed_a_page_a_call(
+    mirror: GuildMirror, world: World, guild: Guild, tmp_path: Path
+) -> None:
+    """Files of 150 messages whose links ended cost two calls, and each file one more for its bytes."""
+    [made] = channels_of(world, guild, [0])
+    files = [world.attachment(f"{number}.bin", f"file {number}".encode()) for number in range(150)]
+    for file in files:
+        world.post(made, "a file", attachments=[file])
+    await mirror.connect()
+    await mirror.cycle()
+    account = fetching(mirror, tmp_path / "media")
+    await account.run(most=1)
+    await mirror.database.pool.execute("UPDATE media_files SET handle_until = clock_now()")
+    async with mirror.counted() as calls:
+        assert (await account.run()).kept == 149
+    assert calls == {PAGES: 2, FILE: 149}
+    assert await digests(mirror) == {file.id: sha256(file.content).hexdigest() for file in files}
+
+
+async def test_a_link_that_ends_in_mid_download_is_renewed(
+    mirror: GuildMirror, world: World, guild: Guild, tmp_path: Path
+) -> None:
+    """The file server no longer knows the link: the message is read again, and the file read on."""
+    [made] = channels_of(world, guild, [0])
+    file = world.attachment("film.bin", b"frames" * 700_000)
+    world.post(made, "a film", attachments=[file])
+    await mirror.connect()
+    await mirror.cycle()
+    await mirror.database.pool.execute(
+        "UPDATE media_files SET handle = regexp_replace(handle, 'ex=[0-9a-f]+', 'ex=1'), handle_until = NULL"
+    )
+    async with mirror.counted() as calls:
+        assert (await fetching(mirror, tmp_path / "media").run()).kept == 1
+    assert (calls[PAGES], await digests(mirror)) == (1, {file.id: sha256(file.content).hexdigest()})

@@ -326,7 +326,7 @@ async def files_of(
         FROM attachments a
         JOIN messages m ON m.channel = a.channel AND m.id = a.message
         JOIN channels c ON c.id = a.channel
-        CROSS JOIN media_state s
+        LEFT JOIN media_state s ON true
         LEFT JOIN media_files f ON f.platform = c.platform AND f.file = a.file
         WHERE a.channel = $1 AND a.message = ANY($2) ORDER BY a.message, a.number
         """,

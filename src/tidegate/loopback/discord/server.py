@@ -22,6 +22,7 @@ from tidegate.loopback.discord.request_handler import Asked, Reply, Silence, ans
 from tidegate.loopback.discord.world.record import Call
 from tidegate.loopback.discord.world.world import World
 
+_FILE = "GET file"  # how a download is recorded, whatever its path
 _API = "/api/v10"
 _LARGEST = 128 << 20
 
@@ -134,7 +135,7 @@ class DiscordServer:
     async def _download(self, http: web.Request) -> web.StreamResponse:
         """A file by its signed link, without sign-in; an expired link is not found."""
         world = self._world
-        world.record.calls.append(Call(world.clock.now(), "", "GET /attachments/{channel.id}/{attachment.id}/{name}"))
+        world.record.calls.append(Call(world.clock.now(), "", _FILE))
         async with self._counted():
             channel = world.channels.get(int(http.match_info["channel"]))
             expires = datetime.fromtimestamp(int(http.query.get("ex", "0"), 16), UTC)
@@ -147,7 +148,7 @@ class DiscordServer:
     async def _asset(self, http: web.Request) -> web.StreamResponse:
         """A sticker, an emoji or another picture, by a link that never expires."""
         world = self._world
-        world.record.calls.append(Call(world.clock.now(), "", f"GET /{http.path.split('/')[1]}/{{name}}"))
+        world.record.calls.append(Call(world.clock.now(), "", _FILE))
         async with self._counted():
             content, mime = asset_files.asset_bytes(world, http.path)
             return _file(http, content, mime)

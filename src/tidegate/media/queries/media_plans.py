@@ -24,6 +24,31 @@ class StoredFile:
     deleted: bool
 
 
+@dataclass(frozen=True, slots=True)
+class BacklogEstimate:
+    """Files of stored messages that would be fetched if media were turned on, by their announced sizes."""
+
+    files: int
+    bytes: int
+
+
+async def estimate(connection: Connection, *, largest: int) -> BacklogEstimate:
+    """How much the default policy would fetch of what is stored already. It reads all attachments, so ask it once."""
+    row = await connection.fetchrow(
+        """
+        SELECT count(*) AS files, coalesce(sum(size), 0)::bigint AS bytes
+        FROM (SELECT DISTINCT ON (c.platform, a.file) a.size
+              FROM attachments a
+              JOIN channels c ON c.id = a.channel AND c.enabled AND c.in_full AND NOT c.protected
+              JOIN messages m ON m.channel = a.channel AND m.id = a.message AND m.deleted_at IS NULL
+              WHERE a.size <= $1) AS wanted
+        """,
+        largest,
+    )
+    assert row is not None
+    return from_row(BacklogEstimate, row)
+
+
 async def next_undecided(connection: Connection, account: AccountId, revision: int) -> ChannelKey | None:
     """A channel that *account* reads and that the policy of this revision has not been applied to."""
     key: ChannelKey | None = await connection.fetchval(

@@ -14,8 +14,8 @@ from tidegate.platforms.discord.messages.files import expiry_of
 from tidegate.platforms.discord.platform import DISCORD
 from tidegate.platforms.interface import CannotAsk, FileHandle, HandleExpired
 
-METHOD = "GET /attachments/{channel.id}/{attachment.id}/{name}"
-"""What a read is called in the call log, also of a sticker or a copy of the media proxy."""
+METHOD = "GET file"
+"""What a read is called in the call log: of an attachment, a sticker or a copy of the media proxy."""
 
 _PATIENCE = aiohttp.ClientTimeout(total=300, sock_connect=30, sock_read=60)
 _UNNAMED_WAIT = timedelta(minutes=1)
