@@ -28,7 +28,7 @@ from tidegate.channels.queries.channels import KnownChannel
 from tidegate.core.ids import MessageId
 from tidegate.database.pool import Database
 from tidegate.media.local_store import LocalStore
-from tidegate.media.queries import served_files
+from tidegate.media.queries import media_blobs, served_files
 from tidegate.media.store import key_of
 from tidegate.media.thumbnail_loop import ThumbnailLoop
 from tidegate.media.thumbnailer import LIMITS, NoThumbnail, Thumbnailer, ThumbnailLimits
@@ -218,3 +218,17 @@ async def test_trouble_of_the_store_blames_no_picture(
     (tmp_path / "away").rename(folder)
     assert await loop.turn() == 1
     assert await places(database, channel, 2) == [True, True]
+
+
+async def test_a_removed_picture_takes_its_thumbnail_along(
+    database: Database, channel: KnownChannel, tmp_path: Path
+) -> None:
+    """Of what the operator does not want, no small picture is left to look at."""
+    contents = {1: picture(), 2: picture("JPEG")}
+    told = [wrote(n, ADA, files=(file(n, f"{n}", FileForm.IMAGE, size=9),)) for n in contents]
+    await post(database, tmp_path, channel, told, contents)
+    assert await loop_of(database, tmp_path).turn() == 2
+    async with database.transaction() as connection:
+        await media_blobs.remove(connection, digest(contents[1]), block=True)
+    assert await places(database, channel, 2) == [False, True]
+    assert await loop_of(database, tmp_path).turn() == 0

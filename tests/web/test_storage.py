@@ -17,7 +17,7 @@ from tests.web.visiting import HTML, htmx, loaded, sign_in
 from tests.web.web_client import answering
 from tidegate.channels.queries.channels import KnownChannel
 from tidegate.database.pool import Database
-from tidegate.media.queries import media_rules
+from tidegate.media.queries import media_pauses, media_rules
 from tidegate.platforms.interface import FileForm
 from tidegate.web import make_app
 
@@ -136,3 +136,14 @@ async def test_a_new_database_asks_nothing(client: httpx.AsyncClient) -> None:
     """Its files are kept from the start."""
     assert "Keep files" not in (await client.get("/")).text
     assert "about" not in (await client.get("/storage/question")).text
+
+
+async def test_what_files_wait_for_needs_attention(
+    client: httpx.AsyncClient, database: Database, channel: KnownChannel
+) -> None:
+    """The overview and the page Storage say why nothing is fetched."""
+    assert channel.reader is not None
+    async with database.transaction() as connection:
+        await media_pauses.note_pause(connection, channel.reader, "the disk", "The disk of harbour-1 is full.")
+    for path in ("/", "/overview/needs", "/storage"):
+        assert "The disk of harbour-1 is full." in (await client.get(path)).text, path

@@ -10,6 +10,7 @@ from fastapi.responses import Response
 
 from tidegate.database.pool import Connection
 from tidegate.events.queries import feed
+from tidegate.media.queries import media_pauses
 from tidegate.reminders.queries import run_states, runs
 from tidegate.web.auth.token_check import InDatabase
 from tidegate.web.live.event_text import bar, command_words, event_summary
@@ -32,6 +33,7 @@ async def _needs(connection: Connection) -> dict[str, Any]:
     return {
         "needs": await overview.needs(connection),
         "everything_paused": await run_states.everything_is_paused(connection),
+        "media_waits": await media_pauses.sentences(connection),
     }
 
 
