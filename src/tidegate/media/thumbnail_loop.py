@@ -103,7 +103,7 @@ class ThumbnailLoop:
     async def _content(self, one: WaitingPicture) -> bytes:
         """The bytes of the picture; one more than allowed are enough to refuse it."""
         pieces = [piece async for piece in self._store.read(one.sha256, length=LIMITS.bytes + 1)]
-        return b"".join(pieces)
+        return await asyncio.to_thread(b"".join, pieces)
 
     def _tidy(self, before: datetime) -> None:
         """Delete what a killed worker of this machine left behind."""

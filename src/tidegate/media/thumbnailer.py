@@ -5,6 +5,7 @@ Invariant: nothing-blocks-the-loop.
 
 from __future__ import annotations
 
+import asyncio
 import platform
 from dataclasses import dataclass
 
@@ -34,7 +35,7 @@ class ThumbnailLimits:
     *edge* is the longer side of the thumbnail, *drawn* how many bytes it may have.
     """
 
-    bytes: int = 48 * 1024 * 1024
+    bytes: int = 32 * 1024 * 1024
     pixels: int = 50_000_000
     memory: int = 640 * 1024 * 1024
     seconds: int = 10
@@ -90,7 +91,7 @@ class Thumbnailer:
             "seconds": limits.seconds,
         }  # fmt: skip
         try:
-            await child.send(pack(job, content))
+            await child.send(await asyncio.to_thread(pack, job, content))  # a copy of many megabytes
             answer = await child.receive(_LEAST_WAITED + _WAITED_A_SECOND * limits.seconds)
             answered = True
         except LimitExceeded as problem:

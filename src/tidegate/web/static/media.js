@@ -39,6 +39,7 @@ async function openViewer(address) {
     if (!found) throw new Error("no file");
     showTimes(found);
     found.removeAttribute("id");
+    dialog.setAttribute("aria-label", found.querySelector(".caption .text")?.textContent || found.getAttribute("aria-label"));
     dialog.replaceChildren(closeButton(), found);
     if (!dialog.open) dialog.showModal();
     dialog.querySelector(".close").focus();
