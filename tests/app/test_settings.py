@@ -344,6 +344,8 @@ class TestValues:
             "database_url",
             "database_direct_url",
             "key",
+            "media_key",
+            "media_secret",
             "telegram_api_hash",
         }
 

@@ -60,6 +60,13 @@ INSERT INTO disk_pauses (account, machine, sentence, needed) SELECT id, 'here', 
 INSERT INTO reading_pauses (account, machine, sentence) SELECT id, 'here', 'é' FROM accounts;
 INSERT INTO closed_destinations (account, channel, sentence, allowed, look_at)
 SELECT a.id, c.id, 'é', true, clock_now() FROM accounts a, channels c;
+INSERT INTO media_blobs (sha256, size, type) VALUES (decode(repeat('07', 32), 'hex'), 5, 'image/png');
+INSERT INTO media_files (platform, file, kind, state, channel, message, size, sha256)
+SELECT 'telegram', id, 'document', 'kept', id, 1, 5, decode(repeat('07', 32), 'hex') FROM channels;
+INSERT INTO media_blocks (sha256) VALUES (decode(repeat('08', 32), 'hex'));
+INSERT INTO media_rules (channel, kind, action) SELECT id, 'video', 'no' FROM channels;
+INSERT INTO media_plans (channel, revision, below) SELECT id, 1, 9 FROM channels;
+INSERT INTO media_pauses (account, machine, sentence) SELECT id, 'here', 'é' FROM accounts;
 INSERT INTO target_lists (name) VALUES ('all shops');
 INSERT INTO target_list_members (list, channel) SELECT l.id, c.id FROM target_lists l, channels c;
 INSERT INTO reminders (name, account, written, timezone, list)

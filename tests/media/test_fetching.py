@@ -8,6 +8,7 @@ from hashlib import sha256
 from pathlib import Path
 
 import pytest
+from telethon.tl import types
 
 from tests.media.fetching_scene import PLENTY, MediaScene
 from tests.scenes.telegram_mirror import Mirror, make_mirror
@@ -17,6 +18,7 @@ from tidegate.core.errors import PlatformError
 from tidegate.core.ids import Sha256
 from tidegate.loopback.faults import Fault, FaultKind
 from tidegate.loopback.telegram import World
+from tidegate.loopback.telegram.world.content.custom_emoji import know_emoji
 from tidegate.loopback.telegram.world.content.message_kinds import kind_names
 from tidegate.loopback.telegram.world.file_content import AWAY, File, FileKind
 from tidegate.loopback.telegram.world.schema import PostSpec
@@ -58,6 +60,22 @@ async def test_every_kind_of_file_is_kept_byte_for_byte(scene: MediaScene) -> No
         "fleeting", "protected", "size", "no_thumbnail", "thumbnail",
         "The picture is on another site, behind a call of Telegram's that is not made.",
     }  # fmt: skip
+
+
+async def test_custom_emoji_are_asked_for_together(scene: MediaScene) -> None:
+    """Messages only name them: one call tells where all of a batch are, beside the one for their messages."""
+    for number in (9_001, 9_002, 9_003):
+        know_emoji(scene.world, number)
+        entity = types.MessageEntityCustomEmoji(0, 2, number)
+        scene.world.post(scene.channel, "🙂 ahoy", fields={"entities": [entity]})
+    await scene.mirrored()
+    async with scene.mirror.counted() as calls:
+        assert (await scene.fetch()).kept == 3
+    assert calls["messages.getCustomEmojiDocuments"] == 2, "the first file alone shows whether the store works"
+    kept = await scene.kept()
+    assert kept == {number: scene.world.files[number].sha256() for number in (9_001, 9_002, 9_003)}
+    rows = await scene.mirror.rows("SELECT DISTINCT kind FROM media_files")
+    assert [row["kind"] for row in rows] == ["sticker"]
 
 
 async def test_a_file_costs_one_call_for_each_begun_mebibyte(scene: MediaScene) -> None:

@@ -22,7 +22,7 @@ from tidegate.media.store import BytesMissing, MediaStore, StoreTrouble, key_of
 CONTENT = bytes(range(256)) * 9_000
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def endpoint() -> Iterator[str]:
     """A running server with one bucket."""
     server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)

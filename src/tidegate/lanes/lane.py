@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import Any, TypeVar
 
 from tidegate.core.errors import Banned, ChannelGone, LongWait, Refused, SignedOut
-from tidegate.core.ids import ChannelId, CycleNumber, GuildId, MessageId, RunId, TopicId
+from tidegate.core.ids import ChannelId, CycleNumber, FileId, GuildId, MessageId, RunId, TopicId
 from tidegate.lanes.call_gate import CallGate
 from tidegate.lanes.concurrency_limits import TRANSFERS, ReadLimits
 from tidegate.lanes.reads import PacedReads
@@ -300,10 +300,12 @@ class Lane:
             background=background,
         )
 
-    @property
-    def reads_files(self) -> bool:
-        """Whether the bytes of files can be read."""
-        return self._has(interface.Files)
+    async def emoji_files(self, numbers: Sequence[FileId]) -> Mapping[FileId, interface.File]:
+        """The files of up to 200 custom emoji, asked for in the background; one that was deleted is missing."""
+        client = self._find(interface.NamesEmoji)
+        if client is None:
+            return {}
+        return await self._reads.read("emoji_files", None, None, lambda: client.emoji_files(numbers), background=True)
 
     # Push updates: waiting for one is not a call
 

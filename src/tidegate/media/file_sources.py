@@ -17,7 +17,7 @@ from tidegate.media.queries import media_files
 from tidegate.media.queries.media_files import RenewedHandle, WantedFile
 from tidegate.media.queries.media_rules import MediaPolicy
 from tidegate.media.rules.media_policy import FilePart, MediaPlace, MediaVerdict, SkipReason, decide_file
-from tidegate.platforms.interface import File, FileHandle, HandleExpired, Message
+from tidegate.platforms.interface import File, FileHandle, FileRole, HandleExpired, Message
 
 MESSAGES_A_CALL = 100
 
@@ -75,14 +75,15 @@ class FileSources:
     async def _renew(self) -> None:
         """Read the messages of all files that are still open, and take their new handles."""
         shown = await self._read(sorted({one.message for one in self._open.values()}, reverse=True))
+        emoji = await self._emoji(shown)
         renewed: list[RenewedHandle] = []
         for one in self._open.values():
             if one.message not in shown:
                 self._handles.pop(one.file, None)
                 continue
             message = shown[one.message]
-            file = None if message is None else _file_in(message, one.file)
-            if message is None or file is None:
+            file = None if message is None else emoji.get(one.file) or _file_in(message, one.file)
+            if message is None or file is None or (file.role is FileRole.EMOJI and not file.handle):
                 self._verdicts[one.file] = None
                 continue
             verdict = decide_file(self._policy.state, self._policy.rules, self._place, facts_of(message, file))
@@ -92,6 +93,18 @@ class FileSources:
             renewed.append(self._take(one, file))
         async with owned_transaction(self._database, self._lane.claim()) as connection:
             await media_files.keep_handles(connection, self._place.platform, self._lane.account.id, renewed)
+
+    async def _emoji(self, shown: Mapping[MessageId, Message | None]) -> Mapping[FileId, File]:
+        """The files of custom emoji among the open ones, which their messages only name."""
+        named = {
+            one.file
+            for one in self._open.values()
+            if (message := shown.get(one.message)) is not None
+            and (file := _file_in(message, one.file)) is not None
+            and file.role is FileRole.EMOJI
+            and not file.handle
+        }
+        return await self._lane.emoji_files(sorted(named)) if named else {}
 
     def _take(self, one: WantedFile, file: File) -> RenewedHandle:
         part = file.picture if one.part is FilePart.THUMBNAIL and file.picture is not None else file

@@ -16,7 +16,7 @@ from tidegate.core.errors import BadInput, NothingToDo, NotThere, TidegateError
 from tidegate.core.ids import FileId, Sha256
 
 if TYPE_CHECKING:
-    from tidegate.app.media_requests import PolicyRequest
+    from tidegate.media.policy_requests import PolicyRequest
 
 app = typer.Typer(help="Files of messages: which are kept, and whether all is well with them.", no_args_is_help=True)
 
@@ -116,7 +116,7 @@ def policy(
     json: Json = False,
 ) -> None:
     """Show which files are kept, or change it. Without options it shows the policy and what is stored."""
-    from tidegate.app.media_requests import PolicyRequest
+    from tidegate.media.policy_requests import PolicyRequest
 
     asked = PolicyRequest(
         account, channel, kind, action, largest, beyond, channel_limit, total_limit, on, protected, reset
@@ -125,8 +125,8 @@ def policy(
 
 
 async def _policy(asked: PolicyRequest, *, as_json: bool) -> None:
-    from tidegate.app.media_requests import change_policy
     from tidegate.media.documents import policy_document
+    from tidegate.media.policy_requests import change_policy
 
     async with command_runner.runtime() as runtime:
         async with runtime.database.transaction() as connection:
@@ -162,8 +162,8 @@ def fetch(
 async def _fetch(name: str | None, named: str | None, files: list[FileId], *, as_json: bool) -> None:
     from tidegate.accounts.queries import accounts
     from tidegate.app.account_commands import ask_account
-    from tidegate.app.media_requests import readers
     from tidegate.channels.queries import channels
+    from tidegate.media.policy_requests import readers
     from tidegate.media.queries import media_files, media_rules
 
     total = {"kept": 0, "bytes": 0, "skipped": 0, "failed": 0, "gone": 0, "paused": None}

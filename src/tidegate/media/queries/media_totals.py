@@ -25,20 +25,20 @@ class MediaTotal:
 class ListedFile:
     """A file as it is listed; the digest in hexadecimal."""
 
-    platform: str
     file: FileId
-    channel: ChannelId | None
-    title: str
-    message: MessageId | None
     name: str
-    kind: str
-    size: int
     state: str
     reason: str
-    attempts: int
-    next_try_at: datetime | None
-    sha256: str | None
+    title: str
+    channel: ChannelId | None
+    message: MessageId | None
+    kind: str
+    platform: str
     type: str
+    size: int
+    sha256: str | None
+    next_try_at: datetime | None
+    attempts: int
 
 
 async def totals(

@@ -6,12 +6,13 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Protocol, TypeVar, runtime_checkable
 
 from tidegate.core.account import Account
-from tidegate.core.ids import ChannelId, GuildId, MessageId, TopicId
+from tidegate.core.ids import ChannelId, FileId, GuildId, MessageId, TopicId
 from tidegate.platforms.interface.updates import Difference, TooLong, UpdateHint
 from tidegate.platforms.interface.values import (
     ChannelPage,
     Cursor,
     Enclosure,
+    File,
     FileHandle,
     FilePage,
     FileSearch,
@@ -152,6 +153,13 @@ class Files(Protocol):
     """
 
     async def read_file(self, handle: FileHandle, *, offset: int, length: int) -> bytes: ...
+
+
+@runtime_checkable
+class NamesEmoji(Protocol):
+    """Messages name custom emoji by number: their files have to be asked for, up to 200 a call."""
+
+    async def emoji_files(self, numbers: Sequence[FileId]) -> Mapping[FileId, File]: ...
 
 
 @runtime_checkable

@@ -9,7 +9,7 @@ from typing import Any
 from telethon.tl import functions, types
 
 from tidegate.core.errors import PlatformError, Refused, ServerTrouble
-from tidegate.core.ids import ChannelId, MessageId, TopicId
+from tidegate.core.ids import ChannelId, FileId, MessageId, TopicId
 from tidegate.platforms import interface
 from tidegate.platforms.connection_hooks import ConnectionHooks
 from tidegate.platforms.interface import FileHandle, FileKind, Receipt, SendKey, Upload
@@ -18,7 +18,7 @@ from tidegate.platforms.telegram import page_cursors, send_requests, translation
 from tidegate.platforms.telegram.connection import TelegramConnection
 from tidegate.platforms.telegram.content.people import people_in
 from tidegate.platforms.telegram.errors import AlreadySent, HeldElsewhere, MediaGone
-from tidegate.platforms.telegram.file_handles import is_precise, location_of
+from tidegate.platforms.telegram.file_handles import document_file, is_precise, location_of
 from tidegate.platforms.telegram.further_files import WEB_HANDLE
 from tidegate.platforms.telegram.page_cursors import DialogOffset, TopicOffset, in_batch
 from tidegate.platforms.telegram.session import VaultSession
@@ -37,6 +37,7 @@ _METHODS = {
     "files": "messages.search",
     "messages": "channels.getMessages",
     "description": "channels.getFullChannel",
+    "emoji_files": "messages.getCustomEmojiDocuments",
     "read_file": "upload.getFile",
     "save_part": "upload.saveFilePart",
     "save_big_part": "upload.saveBigFilePart",
@@ -196,6 +197,11 @@ class TelegramAccount(ConnectionHooks):
         return str(getattr(answer.full_chat, "about", None) or "")
 
     # Files
+
+    async def emoji_files(self, numbers: Sequence[FileId]) -> Mapping[FileId, interface.File]:
+        answer = await self._connection.ask(functions.messages.GetCustomEmojiDocumentsRequest(list(numbers)))
+        found = (document_file(one) for one in answer if isinstance(one, types.Document))
+        return {file.id: file for file in found}
 
     async def read_file(self, handle: FileHandle, *, offset: int, length: int) -> bytes:
         if handle == WEB_HANDLE:

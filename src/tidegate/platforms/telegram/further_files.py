@@ -51,7 +51,25 @@ def further_files_of(found: Any, own: Collection[File]) -> tuple[File, ...]:
             file = _file(one)
             if file is not None and file.id not in known:
                 files.setdefault(file.id, replace(file, role=role, fleeting=_is_fleeting(value)))
+    for emoji in _emoji_of(found):
+        files.setdefault(emoji.id, emoji)
     return tuple(files.values())
+
+
+def _emoji_of(found: Any) -> Iterator[File]:
+    """The custom emoji of a text. A message names them by their numbers; what reads them has to be asked for."""
+    for one in getattr(found, "entities", None) or ():
+        if isinstance(one, types.MessageEntityCustomEmoji):
+            yield File(
+                id=FileId(one.document_id),
+                name="",
+                size=0,
+                mime="application/x-tgsticker",
+                kind=FileKind.MEDIA,
+                handle=FileHandle(""),
+                form=FileForm.STICKER,
+                role=FileRole.EMOJI,
+            )
 
 
 def _is_fleeting(media: Any) -> bool:

@@ -91,7 +91,17 @@ def test_stickers_are_files_of_their_own() -> None:
     assert {file.form for file in found} == {FileForm.STICKER}
 
 
+def test_emoji_of_a_guild_in_a_text_are_files() -> None:
+    """Each once, by its number; an animated one is asked for as such."""
+    found = further_files_of({"content": "ahoy <:anchor:55> <a:wave:66> <:anchor:55> <:no:x> :smile:"})
+    assert [(file.id, file.name, file.role) for file in found] == [
+        (55, "anchor", FileRole.EMOJI), (66, "wave", FileRole.EMOJI),
+    ]  # fmt: skip
+    assert [file.handle.endswith("?animated=true") for file in found] == [False, True]
+
+
 def test_a_part_of_a_message_names_only_the_places_it_mentions() -> None:
     """A preview that Discord fills in later does not remove the files of other places."""
-    assert further_files_by_role({"content": "x"}) == {}
+    assert further_files_by_role({"flags": 4}) == {}
+    assert further_files_by_role({"content": "x"}) == {FileRole.EMOJI: ()}
     assert further_files_by_role({"embeds": []}) == {FileRole.EMBED: ()}

@@ -6,6 +6,7 @@ address. Only addresses of Discord's own hosts are handles; what lies elsewhere 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -27,6 +28,7 @@ _PICTURES = ("image", "thumbnail", "video")
 _ICONS = ("author", "footer")
 _BELOW = ("components", "component", "accessory")
 _DEEPEST = 40
+_EMOJI = re.compile(r"<(a?):(\w{2,32}):(\d{1,20})>", re.ASCII)
 
 
 def files_of(found: Json) -> tuple[File, ...]:
@@ -47,6 +49,7 @@ def further_files_by_role(found: Json) -> Mapping[FileRole, tuple[File, ...]]:
         "embeds": (FileRole.EMBED, _embedded),
         "components": (FileRole.COMPONENT, _laid_out),
         "sticker_items": (FileRole.STICKER, _stickers),
+        "content": (FileRole.EMOJI, _emoji),
     }
     return {
         role: _once(replace(file, role=role) for file in read(found) if file.id not in own)
@@ -133,6 +136,15 @@ def _stickers(found: Json) -> Iterator[File]:
         handle = FileHandle(f"{_MEDIA if ending == 'gif' else _CDN}/stickers/{number}.{ending}")
         name = text_in(one.get("name"))
         yield File(FileId(number), name, 0, mime, FileKind.MEDIA, handle, form=FileForm.STICKER)
+
+
+def _emoji(found: Json) -> Iterator[File]:
+    """A guild's own emoji in a text."""
+    for mark, name, written in _EMOJI.findall(text_in(found.get("content"))):
+        number = id_in(written)
+        if number is not None:
+            handle = FileHandle(f"{_CDN}/emojis/{number}.webp" + ("?animated=true" if mark else ""))
+            yield File(FileId(number), name, 0, "image/webp", FileKind.MEDIA, handle, form=FileForm.STICKER)
 
 
 def _shown(media: Json, held: Json | None = None) -> Iterator[File]:
