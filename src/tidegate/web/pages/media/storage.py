@@ -11,7 +11,6 @@ from fastapi import Form, HTTPException, Request
 from fastapi.responses import Response
 from pydantic import BaseModel
 
-from tidegate.app.media_requests import PolicyRequest, change_policy
 from tidegate.app.settings import Settings
 from tidegate.core.errors import BadInput
 from tidegate.core.ids import ChannelKey
@@ -20,6 +19,7 @@ from tidegate.database.pool import Connection, Database
 from tidegate.events.kinds.media import MediaRemoved
 from tidegate.events.queries import feed
 from tidegate.media.documents import policy_document
+from tidegate.media.policy_requests import PolicyRequest, change_policy
 from tidegate.media.queries import media_rules, storage
 from tidegate.media.queries.media_rules import MediaPolicy
 from tidegate.media.queries.storage import ChannelMedia
