@@ -135,11 +135,10 @@ async def test_the_reader_of_archives_is_told_nothing(monkeypatch: pytest.Monkey
         monkeypatch.setenv(name, value)
     child = await _start_child()
     try:
-        told = await until(lambda: variables_of(child.pid))
+        told = await until(lambda: variables_of(child.process.pid))
         assert set(told) <= OF_PYTHON | {"PYTHONDONTWRITEBYTECODE"}
     finally:
-        child.kill()
-        await child.wait()
+        await child.end()
 
 
 def test_no_module_is_taken_from_the_working_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -159,7 +159,7 @@ PRINTS = re.compile(
 MAY_PRINT = {
     SRC / "core" / "terminal.py": "the one place that prints",
     SRC / "app" / "logs.py": "the one place that logs",
-    SRC / "archives" / "formats" / "sandbox_child.py": "its standard output is a pipe to its parent",
+    SRC / "core" / "sandbox" / "child_limits.py": "its standard output is a pipe to its parent",
 }
 
 

@@ -119,6 +119,7 @@ NAMES = {
     "command": [("1", "987654329")],
     "run": [("1", "987654329")],
     "message": [("77", "78")],
+    "file": [],
     "person": [("987654323", "555555553")],
     "platform": [],
     "q": [("zebra", "nothing"), (f"x channel:{OTHER}", f"x channel:{NOWHERE}"), (str(OTHER), str(NOWHERE))],
@@ -132,7 +133,8 @@ NAMES = {
 
 def questions(case: Case) -> Iterator[tuple[Question, Question]]:
     """Every address with what the token may not know in it, and beside it the same with what does not exist."""
-    known = {"channel": ["7"], "archive": [str(case.own), str(case.held)], "message": ["1"], "platform": ["telegram"]}
+    archives = [str(case.own), str(case.held)]
+    known = {"channel": ["7"], "archive": archives, "message": ["1"], "file": ["1"], "platform": ["telegram"]}
     return every_question(known, {**NAMES, "archive": [(str(case.other), str(NOWHERE))]})
 
 

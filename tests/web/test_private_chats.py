@@ -103,7 +103,7 @@ async def test_a_token_for_all_channels_learns_nothing_of_them(
 ) -> None:
     """No list, search, context, message, person, event or command tells of one, and naming it is naming nothing."""
     await can_be_told(database)
-    known = {"channel": ["7"], "message": ["1"], "platform": ["telegram"], "person": [str(ADA.id)]}
+    known = {"channel": ["7"], "message": ["1"], "file": ["1"], "platform": ["telegram"], "person": [str(ADA.id)]}
     assert await told(client, every_question(known, NAMES)) == ([], [])
 
 

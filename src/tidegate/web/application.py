@@ -9,6 +9,7 @@ from fastapi.responses import JSONResponse, Response
 from starlette.types import ASGIApp
 
 from tidegate import __version__
+from tidegate.app.policies import media_store
 from tidegate.app.setting_sources import LoadedSettings, load
 from tidegate.core.clock import SystemClock
 from tidegate.database.pool import Database
@@ -64,6 +65,7 @@ def make_app(
     app.state.connection_limits = ConnectionLimits.of(loaded.settings)
     app.state.event_stream = EventStream(database)
     app.state.conversations = PendingSignIns()
+    app.state.media_store = media_store(loaded.settings)
     app.state.without_end = (app.state.event_stream, app.state.conversations)  # ended with the process
     app.router.routes.extend(_api.routes)
     _add_health(app, database)

@@ -21,6 +21,7 @@ from tidegate.core.rules.markdown_text import formatted as read_markdown
 from tidegate.history.queries.timeline import AttachedFile, TimelineMessage
 from tidegate.history.rules.content_summary import file_form, file_words
 from tidegate.platforms.interface import FileRole
+from tidegate.web.media_view import ShownMedia, media_of_attached
 from tidegate.web.rules.formatted_text import bare_links, cut_spans, formatted
 from tidegate.web.rules.message_details import DetailLine, detail_lines, service_words
 
@@ -32,6 +33,8 @@ LINES = 25
 
 WHOLE = 20_000
 """Characters of a text on a page of many; a longer one can be read whole on a page of its own."""
+
+_UNSHOWN = (FileRole.COVER, FileRole.EMOJI)  # a part of another file, or of the text
 
 _LINE = 100
 _QUOTED = 200
@@ -48,11 +51,12 @@ class ShownText:
 
 @dataclass(frozen=True, slots=True)
 class ShownFile:
-    """A file: its *form*, such as photo, and its length and name in words."""
+    """A file: its *form*, such as photo, its length and name in words, and what the reader gets of it."""
 
     file: AttachedFile
     form: str
     words: str
+    media: ShownMedia
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,10 +111,11 @@ class ChatMessage:
 
 @dataclass(frozen=True, slots=True)
 class ChatReader:
-    """How messages of a platform are shown; *people_at* is where its people have their pages."""
+    """How messages of a platform are shown; *people_at* is where its people have their pages, *key* their channel."""
 
     platform: Platform
     people_at: str
+    key: ChannelKey
     whole: bool = False
 
     def chat(self, messages: Iterable[TimelineMessage]) -> list[ChatMessage]:
@@ -140,17 +145,22 @@ class ChatReader:
     def _message(self, parts: Sequence[TimelineMessage]) -> ChatMessage:
         lead = next((one for one in parts if one.text), parts[0])
         content = lead.stored.content
-        files = [_file(one, file) for one in parts for file in one.files if file.role == FileRole.OWN]
+        files = [self._file(one, file) for one in parts for file in one.files if file.role not in _UNSHOWN]
         return ChatMessage(
             lead,
             parts,
             self.text(lead.text, content.formatting, content.mentions),
             self._reply(lead),
-            files,
+            [one for one in files if one.file.role == FileRole.OWN or one.media.can_be_seen],
             detail_lines(lead.stored.kind, content.details),
             _announced(lead),
             f"{zlib.crc32(repr(parts).encode('utf-8', 'replace')):x}",
         )
+
+    def _file(self, one: TimelineMessage, file: AttachedFile) -> ShownFile:
+        form = file_form(file)
+        words = file_words(file, one.stored.content.details or {}).removeprefix(form).strip()
+        return ShownFile(file, form, words, media_of_attached(self.key, one.id, file))
 
     def _reply(self, one: TimelineMessage) -> ShownReply | None:
         more = one.stored.content.reply or Reply()
@@ -208,11 +218,6 @@ def _albums(messages: Iterable[TimelineMessage]) -> Iterator[list[TimelineMessag
 
 def _is_gone(one: TimelineMessage) -> bool:
     return one.deleted_at is not None
-
-
-def _file(one: TimelineMessage, file: AttachedFile) -> ShownFile:
-    form = file_form(file)
-    return ShownFile(file, form, file_words(file, one.stored.content.details or {}).removeprefix(form).strip())
 
 
 def _announced(one: TimelineMessage) -> str:

@@ -29,6 +29,7 @@ NAVIGATION = (
     ("Reminders", "/reminders"),
     ("Activity", "/activity"),
     ("Accounts", "/accounts"),
+    ("Storage", "/storage"),
     ("Settings", "/settings"),
 )
 """The pages in the order of the menu; each exists."""

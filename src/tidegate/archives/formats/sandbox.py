@@ -8,17 +8,15 @@ from __future__ import annotations
 import asyncio
 import platform
 import re
-from asyncio.subprocess import DEVNULL, PIPE, Process
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from tidegate.archives.rules.contained_file import ContainedFile
 from tidegate.archives.rules.file_names import ArchiveKind, safe_name
-from tidegate.core import child_process, child_protocol
-from tidegate.core.child_process import kill_child
 from tidegate.core.child_protocol import pack
-from tidegate.core.errors import MachineTrouble, TidegateError
+from tidegate.core.errors import TidegateError
+from tidegate.core.sandbox.limited_child import LimitedChild, LimitExceeded
 
 FORMATS = {
     ArchiveKind.ZIP: "zip",
@@ -36,13 +34,11 @@ FORMATS = {
 Read = Callable[[int, int], Awaitable[bytes]]
 """Reads some bytes of an archive at an offset; fewer only where the archive ends."""
 
-_LONGEST_MESSAGE = 4 * 1024 * 1024
 _DEEPEST_PATH = 100
 _LEAST_SECONDS = 4
 _WAITED_A_SECOND = 5  # of processor time, on a machine that also runs other work
 _BYTES_A_SECOND = 4 * 1024 * 1024
 _LARGEST_SIZE = (1 << 63) - 1
-_STARTED_WITHIN = 120
 
 
 class NotListed(TidegateError):
@@ -105,7 +101,7 @@ class ContentsSandbox:
     def __init__(self, limits: SandboxLimits = LIMITS) -> None:
         self.children = 0
         self._limits = limits
-        self._child: Process | None = None
+        self._child: LimitedChild | None = None
 
     async def __aenter__(self) -> ContentsSandbox:
         return self
@@ -128,8 +124,8 @@ class ContentsSandbox:
         files: list[ContainedFile] = []
         fetched, answered = 0, False
         try:
-            await _send(child, pack(job))
-            while "flags" not in (answer := await _receive(child, _WAITED_A_SECOND * job["seconds"])):
+            await child.send(pack(job))
+            while "flags" not in (answer := (await child.receive(_WAITED_A_SECOND * job["seconds"])).head):
                 if "entries" in answer:
                     files += await asyncio.to_thread(lambda batch: [_inside(*one) for one in batch], answer["entries"])
                     continue
@@ -137,10 +133,12 @@ class ContentsSandbox:
                 fetched += length
                 if fetched > self._limits.fetched:
                     raise NotListed(f"The list of contents lies in more than {job['fetched']} bytes of the archive.")
-                await _send(child, pack({}, await read(offset, length)))
+                await child.send(pack({}, await read(offset, length)))
             flags = [str(flag) for flag in answer["flags"]]
             found = ArchiveContents(files, flags, answer["volumes"], answer["followed"])
             answered = True
+        except LimitExceeded as problem:
+            raise NotListed("The list of contents took more memory or time than allowed.") from problem
         finally:
             if not answered:  # it is still busy, or dead
                 await self._end_child()
@@ -149,25 +147,11 @@ class ContentsSandbox:
     async def _end_child(self) -> None:
         child, self._child = self._child, None
         if child is not None:
-            kill_child(child)
-            await child.wait()
+            await child.end()
 
 
-async def _start_child() -> Process:
-    try:
-        child = await child_process.start(
-            *child_process.python_module("tidegate.archives.formats.sandbox_child"),
-            env=child_process.python_environment(PYTHONDONTWRITEBYTECODE="1"),
-            stdin=PIPE, stdout=PIPE, stderr=DEVNULL, cwd="/",
-        )  # fmt: skip
-    except (OSError, MemoryError, RuntimeError) as problem:  # no memory, no thread to wait for it, no such program
-        raise MachineTrouble(_cannot_start(getattr(problem, "strerror", None) or str(problem))) from problem
-    try:
-        await _receive(child, _STARTED_WITHIN)
-    except NotListed as problem:  # it has read no archive yet, so no archive is the cause
-        kill_child(child)
-        raise MachineTrouble(_cannot_start(f"it ended with status {await child.wait()}")) from problem
-    return child
+async def _start_child() -> LimitedChild:
+    return await LimitedChild.start("tidegate.archives.formats.sandbox_child", cannot_start=_cannot_start)
 
 
 def _cannot_start(why: str) -> str:
@@ -175,28 +159,6 @@ def _cannot_start(why: str) -> str:
         f"Archives wait to be read: the process that reads them cannot be started on {platform.node()}: {why}. Look at "
         "the memory, the processes and the programs of this machine; the archives resume automatically."
     )
-
-
-async def _send(child: Process, message: bytes) -> None:
-    assert child.stdin is not None
-    try:
-        child.stdin.write(message)
-        await child.stdin.drain()
-    except ConnectionError as problem:
-        raise NotListed("The list of contents took more memory or time than allowed.") from problem
-
-
-async def _receive(child: Process, seconds: int) -> Mapping[str, Any]:
-    """The child's next message; it has to come within the child's time."""
-    assert child.stdout is not None
-    try:
-        async with asyncio.timeout(seconds):
-            said = await child_protocol.read(child.stdout, longest=_LONGEST_MESSAGE)
-    except TimeoutError as problem:
-        raise NotListed("The list of contents took more time or room than allowed.") from problem
-    if said is None:
-        raise NotListed("The list of contents took more memory or time than allowed.")
-    return said.head
 
 
 def _inside(path: str, size: int, encrypted: bool) -> ContainedFile:  # noqa: FBT001 - as the child's list has it

@@ -11,12 +11,10 @@ from __future__ import annotations
 
 import codecs
 import lzma
-import math
-import resource
 import struct
 import sys
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -36,7 +34,8 @@ from tidegate.archives.formats.seven_zip import SIGNATURE as SEVEN_ZIP
 from tidegate.archives.formats.seven_zip import seven_zip_entries
 from tidegate.archives.formats.tar_headers import GZIP, RECORD, XZ, is_header, tar_entries
 from tidegate.archives.formats.zip_directory import zip_entries
-from tidegate.core.child_protocol import pack, read_from
+from tidegate.core.child_protocol import read_from
+from tidegate.core.sandbox.child_limits import bind, tell_parent
 
 LONGEST_PATH = 1_000
 BATCH = 200
@@ -51,26 +50,15 @@ def main() -> None:
     """Answer jobs from standard input until it ends."""
     for encoding in ("cp437", "utf-16-le", "utf-8"):
         codecs.lookup(encoding)  # loaded from a file, and no file can be opened later
-    _write({"ready": True})
+    tell_parent({"ready": True})
     while (asked := read_from(sys.stdin.buffer)) is not None:
         job = asked.head
-        _bind(job)
+        bind(job["memory"], job["seconds"])
         listing = ArchiveListing()
         budget = WorkBudget(job["steps"], job["inflated"])
         source = Source(job["size"], _ParentReads(job["fetched"], job["reads"]).fetch, job["parts"], budget=budget)
         entries, flags = list_entries(READERS[job["format"]](source, listing), job["most"], job["names"])
         _answer(entries, {"flags": flags, "volumes": listing.volumes, "followed": listing.followed})
-
-
-def _bind(job: Mapping[str, Any]) -> None:
-    """Set what the child may take: memory as long as it lives, time for this job."""
-    used = resource.getrusage(resource.RUSAGE_SELF)
-    seconds = math.ceil(used.ru_utime + used.ru_stime) + job["seconds"]
-    resource.setrlimit(resource.RLIMIT_CPU, (seconds, resource.getrlimit(resource.RLIMIT_CPU)[1]))
-    resource.setrlimit(resource.RLIMIT_AS, (job["memory"], job["memory"]))
-    resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    resource.setrlimit(resource.RLIMIT_NOFILE, (3, 3))
 
 
 # The readers by kind of archive
@@ -146,7 +134,7 @@ class _ParentReads:
         self._reads_left -= 1
         if min(self._bytes_left, self._reads_left) < 0:
             raise CutShort
-        _write({"read": [offset, length]})
+        tell_parent({"read": [offset, length]})
         found = read_from(sys.stdin.buffer)
         if found is None:  # the parent is gone
             sys.exit()
@@ -156,13 +144,8 @@ class _ParentReads:
 def _answer(entries: list[ArchiveEntry], summary: dict[str, Any]) -> None:
     for start in range(0, len(entries), BATCH):
         batch = entries[start : start + BATCH]
-        _write({"entries": [[one.path, one.size, one.encrypted] for one in batch]})
-    _write(summary)
-
-
-def _write(message: dict[str, Any]) -> None:
-    sys.stdout.buffer.write(pack(message))
-    sys.stdout.buffer.flush()
+        tell_parent({"entries": [[one.path, one.size, one.encrypted] for one in batch]})
+    tell_parent(summary)
 
 
 if __name__ == "__main__":

@@ -48,7 +48,7 @@ class MediaResumed(EventData):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MediaRemoved(EventData):
-    """The operator removed a file from the store. The subject is its SHA-256; *files* had these bytes."""
+    """The operator removed files from the store. The subject is the SHA-256 of their content, or their channel."""
 
     kind = "media.removed"
     files: int

@@ -37,7 +37,8 @@ class AttachedFile:
     """A file of a message. *form* is what it is to the reader, such as an image, and empty where it is not known.
 
     *role* is where in the message it is. *state* is what became of its bytes, and *reason* why they are not kept.
-    *sha256* is their digest in hexadecimal, and *url* where they can be read.
+    *sha256* is their digest in hexadecimal, *type* what they are by their content, and *url* where they can be read.
+    *thumbnail* is where a small picture of it is. *number* is its place in the message, from 1 on.
     """
 
     name: str
@@ -50,6 +51,9 @@ class AttachedFile:
     reason: str | None = None
     sha256: str | None = None
     url: str | None = None
+    number: int = 0
+    type: str | None = None
+    thumbnail: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -334,8 +338,10 @@ async def files_of(
         """
         SELECT a.message, a.name, a.size, a.mime, a.kind, a.form, a.role, coalesce(f.state, 'skipped') AS state,
             coalesce(f.reason, CASE WHEN s.enabled THEN 'undecided' ELSE 'off' END) AS reason,
-            encode(f.sha256, 'hex') AS sha256
+            encode(f.sha256, 'hex') AS sha256, a.number, nullif(f.type, '') AS type, c.number AS channel,
+            f.thumbnail IS NOT NULL AS pictured, m.deleted_at IS NOT NULL AS deleted
         FROM attachments a
+        JOIN messages m ON m.channel = a.channel AND m.id = a.message
         JOIN channels c ON c.id = a.channel
         LEFT JOIN media_state s ON true
         LEFT JOIN media_files f ON f.platform = c.platform AND f.file = a.file
@@ -345,9 +351,21 @@ async def files_of(
     )  # fmt: skip
     found: dict[MessageId, list[AttachedFile]] = defaultdict(list)
     for row in rows:
-        file = from_row(AttachedFile, row, reason=sentence_of(row["reason"]) or None)
-        found[MessageId(row["message"])].append(file)
+        found[MessageId(row["message"])].append(_attached(row))
     return dict(found)
+
+
+def _attached(row: asyncpg.Record) -> AttachedFile:
+    """A file of a row; of a deleted message it has to be asked for as such."""
+    address = f"/api/channels/{row['channel']}/messages/{row['message']}/files/{row['number']}"
+    query = "?deleted=true" if row["deleted"] else ""
+    return from_row(
+        AttachedFile,
+        row,
+        reason=sentence_of(row["reason"]) or None,
+        url=f"{address}{query}" if row["state"] == "kept" else None,
+        thumbnail=f"{address}/thumbnail{query}" if row["pictured"] else None,
+    )
 
 
 def _by_message(rows: Iterable[asyncpg.Record]) -> dict[MessageId, list[tuple[Any, ...]]]:

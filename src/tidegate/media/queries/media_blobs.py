@@ -110,7 +110,8 @@ async def remove(connection: Connection, sha256: Sha256, *, block: bool) -> int 
         UPDATE media_files
         SET state = CASE WHEN sha256 = $1 OR state = 'wanted' THEN 'skipped' ELSE state END,
             reason = CASE WHEN sha256 = $1 OR state = 'wanted' THEN $2 ELSE reason END,
-            sha256 = nullif(sha256, $1), thumbnail = nullif(thumbnail, $1), next_try_at = NULL,
+            thumbnail = CASE WHEN sha256 = $1 THEN NULL ELSE nullif(thumbnail, $1) END, -- drawn of these bytes
+            sha256 = nullif(sha256, $1), next_try_at = NULL,
             changed_at = clock_now()
         WHERE sha256 = $1 OR thumbnail = $1
         RETURNING file

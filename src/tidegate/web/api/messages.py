@@ -1,4 +1,4 @@
-"""A channel's messages over the API, with earlier texts and deletions, and the people who wrote them."""
+"""A channel's messages over the API, with earlier texts and deletions, their files, and the people who wrote them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import replace
 from http import HTTPStatus
 from typing import Annotated
 
-from fastapi import HTTPException, Path, Query
+from fastapi import Depends, HTTPException, Path, Query, Request
 from fastapi.responses import Response
 from pydantic import BaseModel, Field
 
@@ -20,15 +20,20 @@ from tidegate.history.message_documents import MessageShown, MessagesPage, messa
 from tidegate.history.queries import timeline
 from tidegate.history.queries.timeline import Timeline, TimelineBounds
 from tidegate.history.queries.written_by import wrote_in, wrote_outside
+from tidegate.media.queries import served_files
+from tidegate.media.queries.served_files import ServedFile
 from tidegate.people.documents import PersonDocument, person_document
 from tidegate.people.queries import people
 from tidegate.search.rules.query_language import read_instant
 from tidegate.web.api.parameters import BIGGEST, ChannelNamed, Limit, Number, Text, days_of
-from tidegate.web.api.responses import answer, refusals
+from tidegate.web.api.responses import Answers, answer, refusals
 from tidegate.web.auth.token_check import InDatabase, Reader, channel_for, hidden_from
+from tidegate.web.file_response import file_response, thumbnail_response
 from tidegate.web.server.request_bodies import Router
 
 messages = Router(prefix="/channels/{channel}/messages", tags=["messages"])
+
+MessageNumber = Annotated[MessageId, Path(ge=1, le=BIGGEST)]
 
 
 class MessagesQuery(BaseModel):
@@ -83,7 +88,7 @@ async def shown(
     database: InDatabase,
     reader: Reader,
     channel: ChannelNamed,
-    message: Annotated[MessageId, Path(ge=1, le=BIGGEST)],
+    message: MessageNumber,
     asked: Annotated[MessageQuery, Query()],
 ) -> Response:
     """One message with all its texts."""
@@ -93,6 +98,61 @@ async def shown(
     if found is None:
         raise HTTPException(HTTPStatus.NOT_FOUND, f'Message {message} of "{kept.title}" is not stored.')
     return answer(message_shown(found, deleted=asked.deleted))
+
+
+# Files. Who may read a message may read its files, and nobody reads a file by its content.
+
+FileNumber = Annotated[int, Path(ge=1, le=2**31 - 1, description="Which file of the message; 1 is the first.")]
+
+
+class FileQuery(BaseModel):
+    """Which files are meant."""
+
+    deleted: bool = Field(default=False, description="Also a file of a deleted message.")
+
+
+async def _file(
+    *,
+    database: InDatabase,
+    reader: Reader,
+    channel: ChannelNamed,
+    message: MessageNumber,
+    file: FileNumber,
+    asked: Annotated[FileQuery, Query()],
+) -> ServedFile:
+    async with database.connection() as connection:
+        kept = await channel_for(connection, reader, channel)
+        found = await served_files.find(connection, kept.key, message, file)
+    if found is None or (found.deleted and not asked.deleted):
+        raise HTTPException(HTTPStatus.NOT_FOUND, f'Message {message} of "{kept.title}" has no file {file}.')
+    return found
+
+
+FoundFile = Annotated[ServedFile, Depends(_file)]
+
+_BYTES = {"*/*": {"schema": {"type": "string", "format": "binary"}}}
+_FILE_ANSWERS: Answers = {
+    **refusals(HTTPStatus.NOT_FOUND, HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE, HTTPStatus.SERVICE_UNAVAILABLE),
+    200: {"description": "The file, under the type that was found in it.", "content": _BYTES},
+    206: {"description": "The range of it that was requested.", "content": _BYTES},
+    304: {"description": "The content is that of the given tag."},
+}
+
+
+@messages.get("/{message}/files/{file}", response_class=Response, responses=_FILE_ANSWERS)
+async def file(request: Request, found: FoundFile) -> Response:
+    """A file of a message. Pictures, audio and video keep their type; everything else is bytes to download."""
+    return await file_response(request, found)
+
+
+@messages.get("/{message}/files/{file}/thumbnail", response_class=Response, responses=_FILE_ANSWERS)
+async def file_thumbnail(request: Request, found: FoundFile) -> Response:
+    """A small still picture of a file, where there is one."""
+    return await thumbnail_response(request, found)
+
+
+for _path, _read in (("", file), ("/thumbnail", file_thumbnail)):
+    messages.add_api_route(f"/{{message}}/files/{{file}}{_path}", _read, methods=["HEAD"], include_in_schema=False)
 
 
 # Authors, with the names they had; a token for some channels sees only who wrote there

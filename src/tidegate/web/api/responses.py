@@ -25,6 +25,8 @@ _WHY = {
     HTTPStatus.REQUEST_ENTITY_TOO_LARGE: "The request is too long.",
     HTTPStatus.UNSUPPORTED_MEDIA_TYPE: "The body is of a kind that is not taken.",
     HTTPStatus.TOO_MANY_REQUESTS: "Too many requests, or heavy ones under way; Retry-After says when.",
+    HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE: "No byte of the file is in the range.",
+    HTTPStatus.SERVICE_UNAVAILABLE: "The store does not answer now; Retry-After says when to ask again.",
     HTTPStatus.UNPROCESSABLE_ENTITY: "A parameter is missing, of the wrong kind, or out of bounds.",
 }
 _ALWAYS = (

@@ -19,6 +19,7 @@ from tidegate.web.pages import (
     settings,
     target_lists,
 )
+from tidegate.web.pages.media import channel_files, storage
 from tidegate.web.server.request_bodies import Router
 
 guarded_pages = Router(include_in_schema=False, dependencies=[Depends(guarded)])
@@ -29,6 +30,8 @@ for one in (
     archives,
     search,
     channel_messages,
+    channel_files,
+    storage,
     people,
     target_lists,
     reminders,

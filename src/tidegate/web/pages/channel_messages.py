@@ -138,7 +138,7 @@ async def read_one(
 
 
 def _reader(request: Request, kept: KnownChannel, *, whole: bool = False) -> ChatReader:
-    return ChatReader(kept.platform, site_of(request).path(f"/people/{kept.platform}/"), whole)
+    return ChatReader(kept.platform, site_of(request).path(f"/people/{kept.platform}/"), kept.key, whole)
 
 
 async def _stretch(connection: Connection, kept: KnownChannel, asked: TimelineQuery) -> Timeline:

@@ -10,10 +10,12 @@ from fastapi.responses import Response
 
 from tidegate.database.pool import Connection
 from tidegate.events.queries import feed
+from tidegate.media.queries import media_pauses
 from tidegate.reminders.queries import run_states, runs
 from tidegate.web.auth.token_check import InDatabase
 from tidegate.web.live.event_text import bar, command_words, event_summary
 from tidegate.web.page_response import page
+from tidegate.web.pages.media import storage
 from tidegate.web.pages.queries import overview
 from tidegate.web.server.request_bodies import Router
 
@@ -31,6 +33,7 @@ async def _needs(connection: Connection) -> dict[str, Any]:
     return {
         "needs": await overview.needs(connection),
         "everything_paused": await run_states.everything_is_paused(connection),
+        "media_waits": await media_pauses.sentences(connection),
     }
 
 
@@ -59,7 +62,9 @@ _PARTS = {"figures": _figures, "needs": _needs, "running": _running, "lanes": _l
 async def show(request: Request, database: InDatabase) -> Response:
     async with database.connection() as connection:
         parts = [await part(connection) for part in _PARTS.values()]
-    return page(request, "overview.html", **{name: value for part in parts for name, value in part.items()})
+        asks_media = await storage.asks(connection, request)
+    values = {name: value for part in parts for name, value in part.items()}
+    return page(request, "overview.html", asks_media=asks_media, **values)
 
 
 @pages.get("/overview/{part}")

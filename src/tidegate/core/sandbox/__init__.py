@@ -1,0 +1,1 @@
+"""Child processes that read what strangers made: both sides of them, parent and child."""

@@ -1,0 +1,1 @@
+"""Pages of files: those of a channel, and what all of them take."""

@@ -1,0 +1,216 @@
+"""The page Storage: what files take, which are kept, what could be freed, and the question of an older database."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Annotated, Literal
+
+from fastapi import Form, HTTPException, Request
+from fastapi.responses import Response
+from pydantic import BaseModel
+
+from tidegate.app.settings import Settings
+from tidegate.core.errors import BadInput
+from tidegate.core.ids import ChannelKey
+from tidegate.core.platform import platform_named
+from tidegate.core.rules.readable_values import counted
+from tidegate.database.pool import Connection, Database
+from tidegate.events.kinds.media import MediaRemoved
+from tidegate.events.queries import feed
+from tidegate.media.documents import policy_document
+from tidegate.media.policy_requests import PolicyRequest, change_policy
+from tidegate.media.queries import media_rules, storage
+from tidegate.media.queries.media_rules import MediaPolicy
+from tidegate.media.queries.storage import ChannelMedia
+from tidegate.media.rules.freeable import hours_for, why_freeable
+from tidegate.media.rules.media_policy import KindPolicy, MediaPlace, PolicyKind, policy_for, total_limit
+from tidegate.media.store import MediaStore, StoreTrouble
+from tidegate.web.api.parameters import BIGGEST, Text
+from tidegate.web.auth.token_check import AsSet, InDatabase
+from tidegate.web.page_response import changed, page
+from tidegate.web.pages.channel import kept_channel
+from tidegate.web.server.request_bodies import Router
+
+LATER = "tidegate_media_later"
+"""The cookie of a browser that is asked again in a week."""
+
+_WEEK = 7 * 24 * 3600
+_CHANNELS = 100
+_BATCH = 1_000
+_NOWHERE = MediaPlace(ChannelKey(0), None, in_full=True)
+
+pages = Router(prefix="/storage")
+
+
+@dataclass(frozen=True, slots=True)
+class StorageRow:
+    """A channel's files of one kind, and why they could be freed; empty where they could not."""
+
+    media: ChannelMedia
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class MediaEstimate:
+    """About what fetching the files of stored messages would take."""
+
+    files: int
+    bytes: int
+    hours: float
+
+
+@pages.get("")
+async def show(request: Request, database: InDatabase, loaded: AsSet) -> Response:
+    """Totals by channel and kind, the limit, the policy, and what could be freed."""
+    store: MediaStore = request.app.state.media_store
+    async with database.connection() as connection:
+        policy = await media_rules.policy(connection)
+        document = await policy_document(connection)
+        rows = [_row(policy, one) for one in await storage.by_channel(connection, most=_CHANNELS)]
+    free, trouble = await _free(store)
+    return page(
+        request, "storage.html", policy=document, rows=rows, store=store.name, free=free, trouble=trouble,
+        limit=total_limit(policy.state, free=free, stored=document.stored_bytes), kinds=_kinds(policy),
+        freeable=sum(one.media.bytes for one in rows if one.why),
+        estimate=await estimated(database, loaded.settings) if policy.asks else None,
+    )  # fmt: skip
+
+
+def _row(policy: MediaPolicy, one: ChannelMedia) -> StorageRow:
+    why = why_freeable(policy.state, policy.rules, one.place, one.kind, mirrored=one.mirrored) if one.kept else ""
+    return StorageRow(one, why)
+
+
+def _kinds(policy: MediaPolicy) -> dict[PolicyKind, KindPolicy]:
+    """What holds for each kind where no rule of a channel or account says otherwise."""
+    return {kind: policy_for(policy.rules, _NOWHERE, kind) for kind in PolicyKind}
+
+
+async def _free(store: MediaStore) -> tuple[int | None, str]:
+    try:
+        return await asyncio.to_thread(store.free), ""
+    except StoreTrouble as problem:
+        return None, str(problem)
+
+
+# Changes
+
+
+class RuleForm(BaseModel):
+    """A rule; an empty field says nothing."""
+
+    channel: Text = ""
+    account: Text = ""
+    kind: Text = ""
+    action: Text = ""
+    largest: Text = ""
+    beyond: Text = ""
+    channel_limit: Text = ""
+    reset: bool = False
+
+
+@pages.post("/policy")
+async def set_rule(request: Request, database: InDatabase, form: Annotated[RuleForm, Form()]) -> Response:
+    """Store a rule for a channel, an account or everything, or remove those of a place and kind."""
+    written = {name: value.strip() or None for name, value in form.model_dump(exclude={"reset"}).items()}
+    asked = PolicyRequest(**written, reset=form.reset)
+    if not asked.sets_rule and not asked.reset:
+        raise BadInput("Choose what is done with these files, or a limit.")
+    async with database.transaction() as connection:
+        await change_policy(connection, asked)
+    return changed(request, "The policy is changed. Stored messages are looked at anew.", back="/storage")
+
+
+class LimitForm(BaseModel):
+    """What holds for all files; an empty limit is left as it is."""
+
+    enabled: bool | None = None
+    total_limit: Text = ""
+    keep_protected: bool | None = None
+
+
+@pages.post("/limits")
+async def set_limits(request: Request, database: InDatabase, form: Annotated[LimitForm, Form()]) -> Response:
+    """Turn media on or off, or change the total limit."""
+    asked = PolicyRequest(
+        enabled=form.enabled, total_limit=form.total_limit.strip() or None, keep_protected=form.keep_protected
+    )
+    if not asked.sets_state:
+        raise BadInput("Write a limit such as 50GB, or auto.")
+    async with database.transaction() as connection:
+        await change_policy(connection, asked)
+    return changed(request, "The policy is changed.", back="/storage")
+
+
+class FreeForm(BaseModel):
+    """Kept files of one kind in one channel."""
+
+    channel: Annotated[ChannelKey, Form(ge=1, le=BIGGEST)]
+    kind: PolicyKind
+
+
+@pages.post("/free")
+async def free(request: Request, database: InDatabase, form: Annotated[FreeForm, Form()]) -> Response:
+    """Remove kept files, some at a time, each with its event."""
+    async with database.connection() as connection:
+        kept = await kept_channel(connection, form.channel)
+    removed = 0
+    while True:
+        async with database.transaction() as connection:
+            some = await storage.release(connection, kept.key, form.kind, most=_BATCH)
+            if some:
+                await feed.record(connection, kept.title, MediaRemoved(files=some, blocked=False))
+        removed += some
+        if some < _BATCH:
+            break
+    said = f"{counted(removed, 'file')} removed. The next sweep deletes their bytes: tidegate media sweep"
+    return changed(request, said, back="/storage")
+
+
+# The question of a database that is older than media
+
+
+async def asks(connection: Connection, request: Request) -> bool:
+    """Whether Home asks: the operator has not decided, and this browser was not told to wait."""
+    return LATER not in request.cookies and (await media_rules.policy(connection)).asks
+
+
+@pages.get("/question")
+async def question(request: Request, database: InDatabase, loaded: AsSet) -> Response:
+    """The question with its estimate, loaded by Home after everything else."""
+    async with database.connection() as connection:
+        policy = await media_rules.policy(connection)
+        asked = await asks(connection, request)
+    estimate = await estimated(database, loaded.settings) if asked else None
+    return page(request, "parts/media_question.html", estimate=estimate, policy=policy)
+
+
+async def estimated(database: Database, settings: Settings) -> MediaEstimate:
+    """What the usual policy would fetch; accounts work side by side, so the slowest decides."""
+    async with database.connection() as connection:
+        found = await storage.estimate(connection)
+    hours = [hours_for(one.files, one.bytes, settings.reads_per_second(platform_named(one.platform))) for one in found]
+    return MediaEstimate(sum(one.files for one in found), sum(one.bytes for one in found), max(hours, default=0.0))
+
+
+class DecisionForm(BaseModel):
+    """The answer to the question."""
+
+    answer: Literal["yes", "no", "later"]
+
+
+@pages.post("/decide")
+async def decide(request: Request, database: InDatabase, form: Annotated[DecisionForm, Form()]) -> Response:
+    """Keep files from now on, keep none, or ask this browser again in a week."""
+    if form.answer == "later":
+        answer = changed(request, "You are asked again in a week. The page Storage has the question too.", back="/")
+        answer.set_cookie(LATER, "1", max_age=_WEEK, httponly=True, samesite="lax")
+        return answer
+    async with database.transaction() as connection:
+        if not (await media_rules.policy(connection)).asks:
+            raise HTTPException(HTTPStatus.CONFLICT, "This has been decided. The page Storage changes it.")
+        await change_policy(connection, PolicyRequest(enabled=form.answer == "yes"))
+    said = "Files are fetched in the background." if form.answer == "yes" else "No files are kept."
+    return changed(request, said, back="/")

@@ -1,0 +1,149 @@
+"""The page Storage, and the question that an older database asks once."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tests.history.rich_messages import ADA, file, wrote
+from tests.media.kept_files import post
+from tests.media.picture_samples import OGG, picture
+from tests.media.stored_media import full_channel
+from tests.web.visiting import HTML, htmx, loaded, sign_in
+from tests.web.web_client import answering
+from tidegate.channels.queries.channels import KnownChannel
+from tidegate.database.pool import Database
+from tidegate.media.queries import media_pauses, media_rules
+from tidegate.platforms.interface import FileForm
+from tidegate.web import make_app
+
+
+@pytest.fixture
+async def channel(database: Database) -> KnownChannel:
+    """A channel whose files are kept."""
+    async with database.transaction() as connection:
+        return await full_channel(connection, 7)
+
+
+@pytest.fixture
+async def client(database: Database, channel: KnownChannel, tmp_path: Path) -> AsyncIterator[httpx.AsyncClient]:
+    """Somebody who is signed in, with the token of forms."""
+    tmp_path.chmod(0o700)
+    async with answering(make_app(database, loaded(TIDEGATE_HOME=str(tmp_path)))) as opened:
+        opened.headers.update(HTML)
+        opened.headers["x-change-token"] = await sign_in(opened, database)
+        yield opened
+
+
+async def change(client: httpx.AsyncClient, path: str, **fields: str) -> httpx.Response:
+    return await client.post(path, data=fields, headers=htmx(client.headers["x-change-token"]))
+
+
+async def test_what_files_take_is_shown_by_channel_and_kind(
+    client: httpx.AsyncClient, database: Database, channel: KnownChannel, tmp_path: Path
+) -> None:
+    """With totals, the limit, and what nothing would keep today."""
+    told = [
+        wrote(1, ADA, files=(file(1, "a.jpg", FileForm.IMAGE, size=9),)),
+        wrote(2, ADA, files=(file(2, "b.ogg", FileForm.VOICE, size=9), file(3, "c.zip", FileForm.FILE, size=10**9))),
+    ]
+    await post(database, tmp_path, channel, told, {1: picture(), 2: OGG})
+    page = re.sub("<[^>]+>", "", (await client.get("/storage")).text)
+    assert "Channel 7" in page
+    for words in ("picture", "voice", "document", "chosen by the disk", "1 kept", "1 not kept"):
+        assert words in page, words
+    assert "Could be freed" not in page
+    await change(client, "/storage/policy", kind="voice", action="no")
+    page = (await client.get("/storage")).text
+    assert "Could be freed" in page
+    assert "The policy no longer keeps this kind here." in page
+    answer = await change(client, "/storage/free", channel=str(channel.key), kind="voice")
+    assert (answer.status_code, "1 file" in answer.headers["tidegate-said"]) == (204, True)
+    states = await database.pool.fetch("SELECT kind, state, reason FROM media_files ORDER BY file")
+    assert [(row["kind"], row["state"], row["reason"]) for row in states] == [
+        ("picture", "kept", ""), ("voice", "skipped", "removed"), ("document", "skipped", "size"),
+    ]  # fmt: skip
+    assert await database.pool.fetchval("SELECT count(*) FROM events WHERE kind = 'media.removed'") == 1
+    assert "Could be freed" not in (await client.get("/storage")).text
+
+
+async def test_the_policy_is_changed_here(client: httpx.AsyncClient, database: Database, channel: KnownChannel) -> None:
+    """For all channels or one, with limits; a rule can be removed, and bad input changes nothing."""
+    assert (await change(client, "/storage/policy", kind="video", action="thumbnail", largest="5MB")).status_code == 204
+    assert (await change(client, "/storage/policy", channel="7", action="no")).status_code == 204
+    assert (await change(client, "/storage/limits", total_limit="4GB", keep_protected="true")).status_code == 204
+    async with database.connection() as connection:
+        policy = await media_rules.policy(connection)
+    assert [(one.channel, one.kind, one.action, one.largest) for one in policy.rules] == [
+        (None, "video", "thumbnail", 5_000_000), (channel.key, None, "no", None),
+    ]  # fmt: skip
+    assert (policy.state.total_limit, policy.state.keep_protected, policy.state.enabled) == (4 * 10**9, True, True)
+    page = (await client.get("/storage")).text
+    assert "5.0 MB" in page
+    for path, fields in (
+        ("/storage/policy", {"kind": "video", "largest": "many"}),
+        ("/storage/policy", {"kind": "songs", "action": "no"}),
+        ("/storage/policy", {"channel": "nowhere", "action": "no"}),
+        ("/storage/policy", {}),
+        ("/storage/limits", {"total_limit": "a lot"}),
+        ("/storage/free", {"channel": "1", "kind": "songs"}),
+        ("/storage/free", {"channel": "999", "kind": "voice"}),
+    ):
+        assert (await change(client, path, **fields)).status_code in (400, 404, 422), (path, fields)
+    assert (await change(client, "/storage/policy", kind="video", reset="true")).status_code == 204
+    assert (await change(client, "/storage/limits", total_limit="auto")).status_code == 204
+    async with database.connection() as connection:
+        policy = await media_rules.policy(connection)
+    assert ([one.kind for one in policy.rules], policy.state.total_limit) == ([None], None)
+
+
+async def test_no_other_site_changes_it(client: httpx.AsyncClient) -> None:
+    """Every form of the page carries the token of its session."""
+    del client.headers["x-change-token"]
+    for path in ("/storage/policy", "/storage/limits", "/storage/free", "/storage/decide"):
+        assert (await client.post(path, data={"answer": "yes", "enabled": "true"})).status_code == 403
+
+
+@pytest.mark.parametrize("answer", ["yes", "no"])
+async def test_an_older_database_asks_once(
+    client: httpx.AsyncClient, database: Database, channel: KnownChannel, tmp_path: Path, answer: str
+) -> None:
+    """Home says what it would cost; after Yes or No it asks no more."""
+    await database.pool.execute("UPDATE media_state SET enabled = false, asks = true")
+    told = [wrote(n, ADA, files=(file(n, "a.jpg", FileForm.IMAGE, size=2_000_000),)) for n in range(1, 6)]
+    await post(database, tmp_path, channel, told, {})
+    assert "Keep files" in (await client.get("/")).text
+    question = (await client.get("/storage/question")).text
+    assert "about 5 files" in question
+    assert "10.0 MB" in question
+    assert "less than an hour" in question
+    assert (await change(client, "/storage/decide", answer="later")).status_code == 204
+    assert "Keep files" not in (await client.get("/")).text
+    assert "about 5 files" in (await client.get("/storage")).text
+    assert (await change(client, "/storage/decide", answer=answer)).status_code == 204
+    client.cookies.delete("tidegate_media_later")
+    assert "Keep files" not in (await client.get("/")).text
+    async with database.connection() as connection:
+        policy = await media_rules.policy(connection)
+    assert (policy.state.enabled, policy.asks) == (answer == "yes", False)
+
+
+async def test_a_new_database_asks_nothing(client: httpx.AsyncClient) -> None:
+    """Its files are kept from the start."""
+    assert "Keep files" not in (await client.get("/")).text
+    assert "about" not in (await client.get("/storage/question")).text
+
+
+async def test_what_files_wait_for_needs_attention(
+    client: httpx.AsyncClient, database: Database, channel: KnownChannel
+) -> None:
+    """The overview and the page Storage say why nothing is fetched."""
+    assert channel.reader is not None
+    async with database.transaction() as connection:
+        await media_pauses.note_pause(connection, channel.reader, "the disk", "The disk of harbour-1 is full.")
+    for path in ("/", "/overview/needs", "/storage"):
+        assert "The disk of harbour-1 is full." in (await client.get(path)).text, path
