@@ -88,6 +88,7 @@ NAMES: dict[str, list[tuple[str, str]]] = {
     "run": [("1", "1")],
     "archive": [("1", "1")],
     "message": [("77", "79")],
+    "file": [],
     "person": [(str(ZEBRA), str(NOBODY))],
     "platform": [],
     "q": [("zebra", "nothing"), (f"x channel:{NUMBER}", f"x channel:{NOWHERE}"), (str(NUMBER), str(NOWHERE))],
