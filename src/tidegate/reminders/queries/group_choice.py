@@ -25,7 +25,7 @@ async def choices(connection: Connection, account: str, most: int) -> Sequence[G
         """
         SELECT c.title, c.number, coalesce(s.may_post, false) AS may_post, count(*) OVER (PARTITION BY c.title) AS same
         FROM accounts a JOIN sights s ON s.account = a.id JOIN channels c ON c.id = s.channel
-        WHERE a.name = $1 AND c.state <> 'deleted' AND c.kind <> ALL($2)
+        WHERE a.name = $1 AND c.state <> 'deleted' AND c.kind <> ALL($2) AND c.private_to IS NULL
         ORDER BY c.title, c.id
         LIMIT $3
         """,

@@ -29,7 +29,7 @@ class TargetGroup:
     largest_file: int | None
 
 
-NOT_WRITTEN_TO = ("board", "thread", "voice", "private chat", "group")
+NOT_WRITTEN_TO = ("board", "thread", "voice", "private chat")
 """Kinds of channels that "all" does not mean; one of them can still be named."""
 
 _GROUP = "c.title, c.id AS channel, c.number, s.may_post, c.state, c.largest_file"
