@@ -120,6 +120,15 @@ class TestVersions:
         assert (row["author"], row["author_id"], row["text"]) == (*known, "edited")
         assert [tag for tag in before.split() if "ada" in tag] == [tag for tag in row["words"].split() if "ada" in tag]
 
+    async def test_a_poll_is_no_blank(self, database: Database) -> None:
+        """A second edit within a second has the edit time of the first; a text may become a poll by it."""
+        async with database.transaction() as connection:
+            key = await channel(connection)
+            poll = replace(message(1, ""), edited_at=LATER, kind=MessageKind.POLL)
+            for version in (message(1, "a"), replace(message(1, "b"), edited_at=LATER), poll):
+                await messages.store(connection, key, [version])
+            assert await connection.fetchval("SELECT kind FROM messages WHERE id = 1") == MessageKind.POLL
+
     async def test_a_blank_that_nobody_wrote_hides_nothing(self, database: Database) -> None:
         """An account that is not let see what is written gets blanks; what is stored stays, until a real edit."""
         async with database.transaction() as connection:

@@ -16,8 +16,8 @@ from tests.scans.stored_channels import add_account, add_channel
 from tidegate.channels.queries.channels import KnownChannel
 from tidegate.core.ids import AccountId, MessageId, Sha256
 from tidegate.database.migrations.upgrade import upgrade
-from tidegate.database.pool import Address, Connection, Database
-from tidegate.history.queries import messages
+from tidegate.database.pool import Address, Connection, Database, now_of
+from tidegate.history.queries import erasure, messages
 from tidegate.history.queries.timeline import files_of
 from tidegate.media.noted_files import apply_policy
 from tidegate.media.queries import media_blobs, media_files, media_pauses, media_plans, media_rules, media_totals
@@ -62,6 +62,19 @@ async def test_files_of_new_messages_are_wanted(database: Database) -> None:
         assert [(one.file, one.message, one.handle) for one in wanted] == [
             (10, 3, "handle 10"), (11, 2, "handle 11"), (12, 2, "handle 12"),
         ]  # fmt: skip
+
+
+async def test_the_files_of_an_erased_message_go_with_it(database: Database) -> None:
+    """Unless another message shows them: then they stay, and so do their bytes."""
+    async with database.transaction() as connection:
+        channel = await full_channel(connection)
+        await stored(connection, channel, with_files(1, picture(10), picture(11)), with_files(2, picture(11)))
+        await keep(connection, channel, 10)
+        await erasure.erase(connection, channel.key, [MessageId(1)])
+        assert await states(connection) == {10: ("gone", "Its message was erased."), 11: ("wanted", "")}
+        assert await media_blobs.drop_unused(connection, await now_of(connection) + timedelta(hours=1), most=9) == [
+            BYTES.sha256
+        ]
 
 
 async def test_a_file_is_kept_with_its_bytes(database: Database) -> None:

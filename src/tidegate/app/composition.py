@@ -15,7 +15,7 @@ from tidegate.accounts.key_ring import KeyRing
 from tidegate.accounts.queries.secrets import AccountVault, open_ring
 from tidegate.app import loop_lag
 from tidegate.app.platform_registry import platforms
-from tidegate.app.policies import media_store
+from tidegate.app.policies import media_setup, media_store
 from tidegate.app.settings import Settings
 from tidegate.core.account import Account, Standing
 from tidegate.core.clock import Clock, SystemClock
@@ -30,6 +30,7 @@ from tidegate.lanes.rules.send_pace import Allowance, Caps, Pace, WarmUp
 from tidegate.maintenance.retention import Retention, sweep
 from tidegate.maintenance.schema_check import prepare
 from tidegate.media.thumbnail_loop import ThumbnailLoop
+from tidegate.media.upkeep import sweep_daily
 from tidegate.platforms.interface import Opener
 from tidegate.workers.account_service import AccountLimits, ServingDeps, Work
 from tidegate.workers.command_loop import Handler
@@ -109,7 +110,12 @@ async def run_worker(
     reserved = await Database.open(database.address, connections=RESERVED_CONNECTIONS, name=database.name)
     worker = Worker(deps, identity, database=reserved, patience=patience, handlers=handlers, only=only)
     thumbnails = ThumbnailLoop(database, media_store(settings), settings.home / "media" / "drawn")
-    jobs = (loop_lag.watch(clock), _sweep_hourly(settings, database, clock), thumbnails.run(clock))
+    jobs = (
+        loop_lag.watch(clock),
+        _sweep_hourly(settings, database, clock),
+        sweep_daily(database, media_setup(settings), clock),
+        thumbnails.run(clock),
+    )
     tasks = [asyncio.create_task(job) for job in jobs]
     try:
         await worker.run(stop)

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from hashlib import sha256
 from pathlib import Path
 
+import structlog
+
+from tidegate.core.clock import Clock
+from tidegate.core.errors import MachineTrouble
 from tidegate.core.ids import Sha256
-from tidegate.database.pool import Database, now_of
+from tidegate.database.pool import TROUBLE, Database, now_of
 from tidegate.events.kinds.media import MediaRemoved
 from tidegate.events.queries import feed
 from tidegate.media.fetching import MediaSetup
@@ -21,7 +25,11 @@ from tidegate.media.store import BytesMissing, MediaStore, StoredBytes
 GRACE = timedelta(days=1)
 """Bytes without a row are an orphan only when they are older: a worker may be about to write the row."""
 
+SWEEP_EVERY = timedelta(days=1)
+
 PAGE = 500
+
+log = structlog.get_logger()
 
 OnChecked = Callable[[int, int], None]
 """Receives how many files and bytes have been checked so far."""
@@ -140,7 +148,9 @@ async def orphans(database: Database, store: MediaStore, *, before: datetime | N
     return found
 
 
-async def sweep(database: Database, setup: MediaSetup, *, grace: timedelta = GRACE) -> SweepReport:
+async def sweep(
+    database: Database, setup: MediaSetup, *, grace: timedelta = GRACE, orphans_too: bool = True
+) -> SweepReport:
     """Delete what nobody needs: rows first where there are some, then their bytes."""
     report = SweepReport()
     async with database.connection() as connection:
@@ -154,12 +164,29 @@ async def sweep(database: Database, setup: MediaSetup, *, grace: timedelta = GRA
         report.unused += len(unused)
         if len(unused) < PAGE:
             break
-    for one in await orphans(database, setup.store, before=before):
+    for one in await orphans(database, setup.store, before=before) if orphans_too else ():
         await setup.store.delete(one.sha256)
         report.orphans += 1
         report.bytes += one.size
     report.partial = await _sweep_partial(database, setup.work.path)
     return report
+
+
+async def sweep_daily(database: Database, setup: MediaSetup, clock: Clock) -> None:
+    """Sweep when the process starts and once a day (everything-kept-ends); trouble puts it off by a day.
+
+    Bytes without a row are left to the operator: after a restore they may belong to messages that come back.
+    """
+    while True:
+        try:
+            report = await sweep(database, setup, orphans_too=False)
+            swept = {what: count for what, count in asdict(report).items() if count}
+        except (*TROUBLE, MachineTrouble) as problem:
+            log.warning("media.sweep_put_off", problem=str(problem))
+        else:
+            if swept:
+                log.info("media.swept", **swept)
+        await clock.sleep(SWEEP_EVERY)
 
 
 async def _sweep_partial(database: Database, folder: Path) -> int:

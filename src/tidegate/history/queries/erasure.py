@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection
 from datetime import datetime
 
-from tidegate.core.ids import ChannelKey, MessageId
+from tidegate.core.ids import ChannelKey, FileId, MessageId
 from tidegate.core.message_content import MessageContent
 from tidegate.database.pool import Connection
 from tidegate.history.content_json import content_json
 from tidegate.history.queries import messages
+from tidegate.media.queries import media_files
 
 # As the index messages_expiring has them, and in its order: without one the planner reads all messages for a few.
 _EXPIRED = "content ? 'expires_at' AND (content ->> 'expires_at') COLLATE \"C\" <= $1"
@@ -39,7 +40,10 @@ async def erase(connection: Connection, key: ChannelKey, ids: Collection[Message
     if erased:
         # After the change of the text, which itself leaves a revision.
         await connection.execute("DELETE FROM message_revisions WHERE channel = $1 AND message = ANY($2)", key, erased)
-        await connection.execute("DELETE FROM attachments WHERE channel = $1 AND message = ANY($2)", key, erased)
+        files = await connection.fetch(
+            "DELETE FROM attachments WHERE channel = $1 AND message = ANY($2) RETURNING file", key, erased
+        )
+        await media_files.erase(connection, key, {FileId(row["file"]) for row in files})
         await connection.execute(
             """
             UPDATE previews p SET picture = NULL FROM archives a

@@ -44,8 +44,9 @@ class StoredPage:
 
 
 # Only what changed is written: pages overlap, and writing an unchanged row costs as much as a new one. A blank version
-# without an edit is one that the account may not see, and changes nothing. A deletion is undone only by a page that was
-# requested after it ($21), never by a push update, and not where the message has expired since. An erased one stays so.
+# without an edit is one that the account may not see, and changes nothing. One of another kind, such as a poll, is not
+# blank: two edits can have the same second. A deletion is undone only by a page that was requested after it ($21),
+# never by a push update, and not where the message has expired since. An erased one stays so.
 #
 # A new edit time alone is no edit: platforms also send one with a reaction. Numbers change without an edit and by their
 # own time; those that are not mentioned stay.
@@ -95,7 +96,7 @@ _UPSERT = f"""
                excluded.edited_at,
                (SELECT h.at FROM unnest($22::bigint[], $23::timestamptz[]) AS h (id, at) WHERE h.id = excluded.id)))
       AND NOT (excluded.text = '' AND excluded.files = '{{}}' AND (m.text <> '' OR m.files <> '{{}}')
-               AND m.edited_at IS NOT DISTINCT FROM excluded.edited_at)
+               AND excluded.kind IN ('text', m.kind) AND m.edited_at IS NOT DISTINCT FROM excluded.edited_at)
     RETURNING id, xmax = 0 AS added, deleted_at IS NOT NULL AS deleted
 """
 

@@ -303,6 +303,24 @@ async def lose(connection: Connection, one: WantedFile) -> bool:
     return False
 
 
+async def erase(connection: Connection, channel: ChannelKey, files: Collection[FileId]) -> None:
+    """These files of erased messages are gone, unless another message shows them; a sweep deletes their bytes."""
+    await connection.execute(
+        """
+        UPDATE media_files f
+        SET state = 'gone', reason = 'Its message was erased.', sha256 = NULL, thumbnail = NULL, channel = NULL,
+            message = NULL, handle = NULL, handle_of = NULL, handle_until = NULL, next_try_at = NULL,
+            changed_at = clock_now()
+        FROM channels c
+        WHERE c.id = $1 AND f.platform = c.platform AND f.file = ANY($2) AND NOT EXISTS (
+            SELECT FROM attachments a JOIN channels o ON o.id = a.channel
+            WHERE a.file = f.file AND o.platform = f.platform
+        )
+        """,
+        channel, list(files),
+    )  # fmt: skip
+
+
 async def still_wanted(connection: Connection, files: Collection[tuple[str, int]]) -> set[tuple[str, int]]:
     """Which of these files, by platform and number, are still to be fetched."""
     rows = await connection.fetch(
