@@ -37,7 +37,7 @@ async def read_all(connection: Connection, kept: Any) -> list[Any]:
     """The messages as pages, the API and bots read them; also those that a patch would change."""
     found = await timeline.before(connection, kept, None, TimelineBounds(10, raw=True))
     shown = [message_shown(one, deleted=True) for one in found.messages]
-    ChatReader(kept.platform, "/people").chat(found.messages)
+    ChatReader(kept.platform, "/people", kept.key).chat(found.messages)
     await lines(connection, kept)
     await message_patches.stored(connection, kept.key, [ONE, TWO])
     return shown

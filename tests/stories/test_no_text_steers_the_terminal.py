@@ -76,7 +76,8 @@ NO_DATA = {
     "demo": "shows its own world, in which nobody else writes",
 }
 SAYS_NOTHING_OF_IT = {
-    "db mark-restored", "db move", "db url", "db upgrade", "db rekey", "runs pause", "runs resume", "runs cancel",
+    "db mark-restored", "db move", "db url", "db upgrade", "db rekey", "media sweep", "media verify", "runs pause",
+    "runs resume", "runs cancel",
 }  # fmt: skip
 """Commands that have nothing to say of a name or a text."""
 TAKE_ANY_TEXTS = {"backfill", "reconcile", "search"}
@@ -114,6 +115,12 @@ def commands(home: Path, control: str) -> dict[str, list[list[str]]]:
         "archive show": [["1"], ["2"]],
         "archive preview": [[number, str(home / ATTACK)] for number in ("1", "2")],
         "archive retry": [["1"], ["--all", "--reason", ATTACK]],
+        "media list": [[], ["--channel", FORUM], ["--channel", ATTACK]],
+        "media policy": [[], ["--channel", ATTACK, "--action", "keep"]],
+        "media fetch": [[TELEGRAM], [ATTACK]],
+        "media verify": [[]],
+        "media sweep": [[]],
+        "media remove": [[ATTACK]],
         "search": [["evil"], [ATTACK, "nowhere"], ["evil", "--channel", FORUM]],
         "context": [[FORUM], [ROOM], [THREAD], [ATTACK]],
         "reminder add": [[str(home / "reminder.json")], [ATTACK]],

@@ -18,7 +18,7 @@ from tidegate.core.ids import FileId, Sha256
 if TYPE_CHECKING:
     from tidegate.media.policy_requests import PolicyRequest
 
-app = typer.Typer(help="Files of messages: which are kept, and whether all is well with them.", no_args_is_help=True)
+app = typer.Typer(help="Files of messages: which are kept, and why others are not.", no_args_is_help=True)
 
 Channel = Annotated[str | None, typer.Option(metavar="CHANNEL", help="Only this channel (title or number).")]
 Account = Annotated[str | None, typer.Option(metavar="NAME", help="Only channels that this account reads.")]
@@ -38,7 +38,7 @@ def list_(
     *,
     json: Json = False,
 ) -> None:
-    """List files, those of the newest messages first: their state, and why a file is not kept."""
+    """List files, their state, and why one is not kept; the newest first."""
     command_runner.run(_list(channel, state or [], kind or [], limit, as_json=json))
 
 
@@ -201,7 +201,7 @@ def verify(
     repair: Annotated[bool, typer.Option("--repair", help="Have lost and damaged files fetched again.")] = False,
     json: Json = False,
 ) -> None:
-    """Check every kept file against its hash, and the store for bytes that the database does not know."""
+    """Check every kept file against its hash, and find bytes without a row."""
     command_runner.run(_verify(quick=quick, repair=repair, as_json=json))
 
 
@@ -251,7 +251,7 @@ def _advice(report: object, store: str, *, repair: bool) -> list[str]:
 
 @app.command()
 def sweep(*, json: Json = False) -> None:
-    """Delete bytes that no message needs: orphans older than a day, and files left half fetched."""
+    """Delete bytes that no message needs, and files left half fetched."""
     command_runner.run(_sweep(as_json=json))
 
 
