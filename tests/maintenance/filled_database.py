@@ -20,6 +20,8 @@ SELECT n % 20, 'work', E'strange\\t\\n"name"', 'ok', clock_now(), '20 ms', true 
 INSERT INTO commands (account, kind, args) SELECT id, 'pause', '{"é": [1, null]}' FROM accounts;
 INSERT INTO channels (platform, number, title, enabled)
 SELECT 'telegram', n, E'a\ttitle', true FROM generate_series(1, 3) n;
+UPDATE channels SET private_to = 1, moved_to = 2 WHERE number = 3;
+INSERT INTO account_boxes (account, pts, qts, date) SELECT id, 5, 1, clock_now() FROM accounts;
 INSERT INTO sights (account, channel) SELECT a.id, c.id FROM accounts a, channels c;
 INSERT INTO places (channel, topic, watermark) SELECT id, 7, 9 FROM channels;
 INSERT INTO messages (channel, id, at, author, text) SELECT id, 1, clock_now(), 'é', E'two\nlines' FROM channels;
