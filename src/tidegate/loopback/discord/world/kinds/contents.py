@@ -176,7 +176,7 @@ def _gift(scene: Scene) -> Raw:
 
 
 def _edited(scene: Scene) -> Raw:
-    return {"content": scene.words(), "edited_timestamp": scene.moment(minutes=3)}
+    return {"content": scene.words(), "edited_timestamp": scene.moment(milliseconds=1)}
 
 
 def _reactions(scene: Scene) -> Raw:
@@ -202,7 +202,7 @@ def _everything(scene: Scene) -> Raw:
         "sticker_items": [_sticker(scene, "gif")],
         "components": [{"type": 1, "id": 1, "components": [row]}],
         "reactions": _reactions(scene)["reactions"],
-        "edited_timestamp": scene.moment(minutes=1),
+        "edited_timestamp": scene.moment(milliseconds=1),
         "pinned": True,
     }
 

@@ -111,7 +111,7 @@ def _post(
         album=content.album or album,
         fields={**place.author, **content.fields},
         number=content.number,
-        edited_at=content.edited_at or (when + one.edited_after if one.edited_after is not None else None),
+        edited_at=content.edited_at or (when if one.edited else None),
     )
 
 

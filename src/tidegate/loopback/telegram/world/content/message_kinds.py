@@ -36,7 +36,7 @@ class Draft:
     text: str = ""
     fields: dict[str, Any] = field(default_factory=dict)
     album: bool = False
-    edited_after: timedelta | None = None
+    edited: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -483,8 +483,8 @@ KINDS: Mapping[str, Callable[[Scene], Draft | list[Draft]]] = {
     "via_bot": lambda scene: Draft(scene.words(), {"via_bot_id": scene.bot.id}),
     "buttons": _buttons,
     "pinned": _with(pinned=True),
-    "edited": lambda scene: Draft(scene.words(), edited_after=timedelta(seconds=30)),
-    "edited_hidden": lambda scene: Draft(scene.words(), {"edit_hide": True}, edited_after=timedelta(seconds=30)),
+    "edited": lambda scene: Draft(scene.words(), edited=True),
+    "edited_hidden": lambda scene: Draft(scene.words(), {"edit_hide": True}, edited=True),
     "silent": _with(silent=True),
     "signed": _with(post_author="Mira Okafor"),
     "protected": _with(noforwards=True),
