@@ -488,7 +488,7 @@ KINDS: Mapping[str, Callable[[Scene], Draft | list[Draft]]] = {
     "silent": _with(silent=True),
     "signed": _with(post_author="Mira Okafor"),
     "protected": _with(noforwards=True),
-    "expiring": _with(ttl_period=86_400),
+    "expiring": _with(ttl_period=315_360_000),  # ten years: worlds are dated in the past, where a day is over
     "effect": _with(effect=5_104_841_245_755_180_586),
     "fact_check": _with(factcheck=types.FactCheck(77, country="DE", text=types.TextWithEntities("Not so.", []))),
     "anonymous": lambda scene: Draft(scene.words(), {"from_id": types.PeerChannel(scene.channel.id)}),
