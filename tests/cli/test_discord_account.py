@@ -54,7 +54,7 @@ async def test_a_bot_is_signed_in_and_served(home: Path, control: str) -> None:
     assert ask(control + "/unknown") == []
 
 
-@pytest.mark.parametrize("refused", [b"Upgrade: websocket"])
+@pytest.mark.parametrize("refused", [b"Upgrade: websocket", b"GET http"])
 async def test_a_proxy_that_refuses_is_reported_without_its_password(
     home: Path, control: str, database: Database, refused: bytes
 ) -> None:
