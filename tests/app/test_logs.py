@@ -95,6 +95,16 @@ def test_secrets_are_hidden_wherever_they_stand(form: LogFormat) -> None:
     assert SECRET not in stream.getvalue()
 
 
+@pytest.mark.parametrize("form", [LogFormat.JSON, LogFormat.PEOPLE])
+def test_credentials_in_a_header_are_hidden(form: LogFormat) -> None:
+    """The error of a proxy may hold the request with its headers, in the text of an exception."""
+    logs.set_up(form=form, stream=(stream := io.StringIO()))
+    known = "cmVhZGVyOmh1bnRlcjI="
+    structlog.get_logger().warning("refused", problem=f"headers={{'Proxy-Authorization': 'Basic {known}'}}, status=407")
+    assert known not in stream.getvalue()
+    assert "status=407" in stream.getvalue()
+
+
 def test_what_is_no_secret_stays_readable() -> None:
     """A mask that hides too much makes logs useless."""
     line = logs.mask(

@@ -7,10 +7,15 @@ import json
 import subprocess
 from collections import Counter
 from pathlib import Path
+from urllib.parse import quote
+
+import pytest
 
 from tests.cli.account_commands import accounts, ask, control
 from tests.cli.program import running, tidegate
+from tests.platforms.relay_proxy import KNOWN, PASSWORD, relay_proxy
 from tests.waiting import until
+from tidegate.database.pool import Database
 
 __all__ = ["control"]
 
@@ -47,3 +52,23 @@ async def test_a_bot_is_signed_in_and_served(home: Path, control: str) -> None:
     seen = Counter({name: count for name, count in ask(control + "/calls?by=method").items() if count})
     assert call_log(home) == seen - Counter({"GET /users/@me": 1})  # the token that was refused belongs to no account
     assert ask(control + "/unknown") == []
+
+
+@pytest.mark.parametrize("refused", [b"Upgrade: websocket", b"GET http"])
+async def test_a_proxy_that_refuses_is_reported_without_its_password(
+    home: Path, control: str, database: Database, refused: bytes
+) -> None:
+    """The reason is stored and shown to people, so it says what the proxy answered and nothing that opens it."""
+    token = ask(control + "/discord/token")["token"]
+    assert (await asyncio.to_thread(add, home, control, token)).returncode == 0
+    async with relay_proxy() as proxy:
+        done = await asyncio.to_thread(tidegate, "account", "set", "tide", "--proxy", proxy.url, home=home)
+        assert done.returncode == 0, done.stderr
+        proxy.refused = refused
+        async with running("worker", home=home):
+            await until(lambda: asyncio.to_thread(lambda: accounts(home)[0]["unreachable_why"]))
+    [account] = await asyncio.to_thread(accounts, home)
+    assert "407" in account["unreachable_why"]
+    stored = await database.pool.fetch("SELECT a::text FROM accounts a UNION ALL SELECT e::text FROM events e")
+    for secret in (PASSWORD, quote(PASSWORD), KNOWN.decode()):
+        assert not [row for [row] in stored if secret in row]

@@ -9,6 +9,7 @@ import shutil
 import signal
 import stat
 import subprocess
+import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -150,6 +151,34 @@ async def test_a_backup_cut_short_leaves_no_half_file(
         await back_up(database.address, file, force=True, tell=silent)
     assert file.read_text() == "the last good one"
     assert not (tmp_path / "backup.partial").exists()
+
+
+async def test_a_backup_stays_good_when_the_database_goes_away_after_it(
+    database: Database, server: Address, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The time of the last backup cannot be stored then, and the file is complete all the same."""
+    name = await database.pool.fetchval("SELECT current_database()")
+    closing = f"""ALTER DATABASE "{name}" ALLOW_CONNECTIONS """
+    (tmp_path / "close.py").write_text(
+        "import asyncio, asyncpg\n"
+        "async def close():\n"
+        f"    connection = await asyncpg.connect({server.direct!r})\n"
+        f"    await connection.execute({closing + 'false'!r})\n"
+        "asyncio.run(close())\n"
+    )
+    programs = tmp_path / "programs"
+    programs.mkdir()
+    real, close = wheel_programs() / "pg_dump", tmp_path / "close.py"
+    (programs / "pg_dump").write_text(f'#!/bin/sh\n"{real}" "$@" && "{sys.executable}" "{close}"\n')
+    (programs / "pg_dump").chmod(0o755)
+    monkeypatch.setattr("tidegate.database.embedded.dump_programs.wheel_programs", lambda: programs)
+    await back_up(database.address, tmp_path / "backup", force=False, tell=silent)
+    assert (tmp_path / "backup").read_bytes().startswith(b"PGDMP")
+    with pytest.raises(asyncpg.PostgresError, match="not currently accepting connections"):
+        await asyncpg.connect(database.address.direct)
+    connection = await asyncpg.connect(server.direct)
+    await connection.execute(closing + "true")
+    await connection.close()
 
 
 async def test_a_folder_that_does_not_exist_is_a_sentence(database: Database, tmp_path: Path) -> None:

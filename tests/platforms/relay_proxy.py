@@ -1,4 +1,4 @@
-"""A small HTTP proxy on this machine: it relays CONNECT for who knows its password, and counts."""
+"""A small HTTP proxy on this machine: it relays for who knows its password, and counts."""
 
 from __future__ import annotations
 
@@ -7,31 +7,51 @@ import base64
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
+from urllib.parse import quote, urlsplit
 
 USER, PASSWORD = "reader", "p@ss word"
-_KNOWN = base64.b64encode(f"{USER}:{PASSWORD}".encode())
+KNOWN = base64.b64encode(f"{USER}:{PASSWORD}".encode())
+"""Name and password as a client sends them."""
 
 
 @dataclass
 class RelayProxy:
-    """Where it listens, and which places it was asked to connect to."""
+    """Where it listens, and which places it was asked to connect to. Requests that hold *refused* get a 407."""
 
     port: int = 0
     places: list[str] = field(default_factory=list)
+    refused: bytes | None = None
+
+    @property
+    def url(self) -> str:
+        """Its whole address, with the password."""
+        return f"http://{USER}:{quote(PASSWORD)}@127.0.0.1:{self.port}"
 
     async def relay(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Serve one client."""
         head = await reader.readuntil(b"\r\n\r\n")
-        place = head.split()[1].decode()
-        if b"Basic " + _KNOWN not in head:
+        method, target = head.decode("latin-1").split()[:2]
+        if b"Basic " + KNOWN not in head or (self.refused is not None and self.refused in head):
             writer.write(b"HTTP/1.1 407 Proxy Authentication Required\r\n\r\n")
             writer.close()
             return
+        place = target if method == "CONNECT" else urlsplit(target).netloc
         self.places.append(place)
         host, _, port = place.rpartition(":")
         there, back = await asyncio.open_connection(host, int(port))
-        writer.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
+        if method == "CONNECT":
+            writer.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
+        else:
+            back.write(_passed_on(head, target))
         await asyncio.gather(_copy(reader, back), _copy(there, writer))
+
+
+def _passed_on(head: bytes, target: str) -> bytes:
+    """The request as its server reads it; a connection serves one request, so that each is counted."""
+    parts = urlsplit(target)
+    path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+    head = head.replace(target.encode(), path.encode(), 1)
+    return head if b"Upgrade:" in head else head[:-2] + b"Connection: close\r\n\r\n"
 
 
 async def _copy(source: asyncio.StreamReader, target: asyncio.StreamWriter) -> None:

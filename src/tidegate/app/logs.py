@@ -29,6 +29,8 @@ _SECRET_NAME = re.compile(
     re.IGNORECASE,
 )
 _PASSWORD_IN_URL = re.compile(r"(?<=://)([^\s/:@]*):[^\s@]*@")
+_BASIC_CREDENTIALS = re.compile(r"\b(Basic\s+)[A-Za-z0-9+/]{4,}={0,2}(?=['\"])", re.IGNORECASE)
+"""As in the repr of a request's headers; the quote after it tells it from prose."""
 _TRACEBACKS = ("exception", "stack")
 _CHATTY = ("alembic", "asyncio", "sqlalchemy", "uvicorn", "telethon")  # logged from warnings up
 _AT_CLIENTS_MERCY = ("asyncio", "uvicorn", "tidegate.web")
@@ -126,7 +128,7 @@ def _count_repeats(_logger: WrappedLogger, _method: str, event: EventDict) -> Ev
 
 
 def mask(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
-    """Hide what a log must never hold: values under a secret's name, secrets by type, passwords inside addresses."""
+    """Hide what a log must never hold: values under a secret's name, secrets by type, passwords in text."""
     return {name: HIDDEN if _SECRET_NAME.search(name) else _masked(value) for name, value in event.items()}
 
 
@@ -134,7 +136,7 @@ def _masked(value: Any) -> Any:
     if isinstance(value, SecretStr | bytes | bytearray | memoryview):
         return HIDDEN
     if isinstance(value, str):
-        return _PASSWORD_IN_URL.sub(rf"\1:{HIDDEN}@", value)
+        return _BASIC_CREDENTIALS.sub(rf"\1{HIDDEN}", _PASSWORD_IN_URL.sub(rf"\1:{HIDDEN}@", value))
     if isinstance(value, Mapping):
         return {name: HIDDEN if _SECRET_NAME.search(str(name)) else _masked(inner) for name, inner in value.items()}
     if isinstance(value, list | tuple | set | frozenset):

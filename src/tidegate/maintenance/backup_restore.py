@@ -56,14 +56,18 @@ async def back_up(address: Address, file: Path, *, force: bool, tell: Tell) -> N
 
 
 async def _note_backup(url: str) -> None:
-    """Store when the last backup was made. A standby or an older schema cannot; the backup is as good."""
-    connection = await connect(url, name=_NAME)
+    """Store when the last backup was made. A standby, an older schema or a server that is away cannot.
+
+    The backup is as good.
+    """
     try:
-        await connection.execute("UPDATE house SET backed_up_at = clock_now()")
-    except asyncpg.PostgresError:
+        connection = await connect(url, name=_NAME)
+        try:
+            await connection.execute("UPDATE house SET backed_up_at = clock_now()")
+        finally:
+            await connection.close()
+    except (TidegateError, *TROUBLE):
         _log.info("backup.not_noted", exc_info=True)
-    finally:
-        await connection.close()
 
 
 @dataclass(frozen=True, slots=True)

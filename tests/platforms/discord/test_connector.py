@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from datetime import timedelta
+from urllib.parse import urlsplit
 
 import pytest
 from aiohttp import web
@@ -12,11 +13,14 @@ from aiohttp.test_utils import TestServer
 from tests.platforms.discord.conftest import Opens, next_hint
 from tests.platforms.discord.people import CONTROL, Person, account
 from tests.platforms.drawer import Drawer
+from tests.platforms.relay_proxy import relay_proxy
 from tidegate.core.clock import SystemClock
 from tidegate.core.errors import BadInput, NotSent, PlatformError, SignedOut
 from tidegate.core.ids import ChannelId, GuildId
 from tidegate.loopback.discord import DiscordServer, World
+from tidegate.loopback.discord.world.history import Attachment
 from tidegate.loopback.discord.world.places import Bot, Channel, Guild
+from tidegate.platforms.account_proxy import PROXY
 from tidegate.platforms.discord.connector import SIGN_IN, discord_opener
 from tidegate.platforms.discord.sign_in import sign_in
 from tidegate.platforms.interface import SignInAttempt, UpdateStream
@@ -46,6 +50,21 @@ async def test_heads_come_with_the_connection(opens: Opens, guild: Guild, genera
     assert client.known_guilds() == [GuildId(guild.id)]
     began = await next_hint(client, lambda hint: hint.stream is UpdateStream.BEGAN)
     assert began.heads == told
+
+
+async def test_everything_goes_through_the_accounts_proxy(
+    opens: Opens, world: World, general: Channel, drawer: Drawer, discord: DiscordServer
+) -> None:
+    """Calls, the gateway and files: as many connections of the proxy as Discord got requests."""
+    world.post(general, "a file", attachments=[Attachment(world.new_id(), "a.bin", b"low tide")])
+    async with relay_proxy() as proxy:
+        await drawer.write(PROXY, proxy.url.encode())
+        client = await opens()
+        page = await client.page(ChannelId(general.id), before=None)
+        assert proxy.places == [urlsplit(discord.address).netloc] * (len(LISTENING) + 1)
+        assert await client.read_file(page.messages[0].files[0].handle, offset=0, length=100) == b"low tide"
+        assert len(proxy.places) == len(LISTENING) + 2
+        await client.close()
 
 
 async def test_without_listening_guilds_are_asked_for(

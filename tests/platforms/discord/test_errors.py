@@ -9,6 +9,8 @@ import aiohttp
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from multidict import CIMultiDict, CIMultiDictProxy
+from yarl import URL
 
 from tidegate.core.errors import AskedToWait, ChannelGone, NotSent, OutcomeUnknown, PlatformError, Refused, SignedOut
 from tidegate.core.platform_call import Scope, ScopeKind
@@ -84,6 +86,24 @@ def test_what_was_never_handed_over_says_so() -> None:
     assert isinstance(broken(unreachable, "x"), NotSent)
     for problem in (aiohttp.ServerDisconnectedError(), TimeoutError(), ConnectionResetError(104, "reset")):
         assert isinstance(broken(problem, "x"), OutcomeUnknown)
+
+
+@pytest.mark.parametrize("kind", [aiohttp.ClientHttpProxyError, aiohttp.WSServerHandshakeError])
+def test_a_refusing_proxy_is_named_without_its_password(kind: type[aiohttp.ClientResponseError]) -> None:
+    """Such an error holds the proxy's address and the header that opens it."""
+    headers = CIMultiDictProxy(CIMultiDict({"Proxy-Authorization": "Basic cmVhZGVyOmh1bnRlcjI="}))
+    url = URL("http://reader:hunter2@proxy.example:8080")
+    problem = kind(aiohttp.RequestInfo(url, "CONNECT", headers, url), (), status=407, message="hunter2")
+    said = str(broken(problem, "listening"))
+    assert "407" in said
+    assert not any(secret in said for secret in ("hunter2", "cmVhZGVyOmh1bnRlcjI=", "Basic"))
+
+
+def test_a_proxy_that_refuses_got_nothing_to_pass_on() -> None:
+    """claim-before-send: the call itself is sent after the proxy has connected."""
+    url = URL("http://proxy.example:8080")
+    info = aiohttp.RequestInfo(url, "CONNECT", CIMultiDictProxy(CIMultiDict()), url)
+    assert isinstance(broken(aiohttp.ClientHttpProxyError(info, (), status=502), "x"), NotSent)
 
 
 @pytest.mark.parametrize(

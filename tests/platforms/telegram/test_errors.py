@@ -6,6 +6,7 @@ import struct
 from datetime import timedelta
 
 import pytest
+from python_socks import ProxyError
 from telethon import errors
 
 from tidegate.core.errors import (
@@ -20,7 +21,7 @@ from tidegate.core.errors import (
 )
 from tidegate.core.platform_call import Scope, ScopeKind
 from tidegate.platforms.interface import HandleExpired, MayNotPost, SourceProtected, UploadLost
-from tidegate.platforms.telegram.errors import AlreadySent, HeldElsewhere, MediaGone, trouble
+from tidegate.platforms.telegram.errors import AlreadySent, HeldElsewhere, MediaGone, connect_trouble, trouble
 
 METHOD = "messages.search"
 
@@ -105,6 +106,14 @@ def test_s45_only_a_lost_sign_in_is_a_loss() -> None:
     assert isinstance(trouble(errors.InvalidBufferError(struct.pack("<i", -429)), METHOD), AskedToWait)
     assert isinstance(trouble(errors.InvalidBufferError(b"strange"), METHOD), OutcomeUnknown)
     assert isinstance(trouble(ConnectionResetError("gone"), METHOD), OutcomeUnknown)
+
+
+def test_what_a_proxy_said_is_not_repeated() -> None:
+    """A proxy may answer with the request it got, and the password in it."""
+    found = connect_trouble(ProxyError("407 Basic cmVhZGVyOmh1bnRlcjI="), "149.154.167.51:443")
+    assert type(found) is PlatformError
+    assert "proxy refused" in str(found)
+    assert "cmVhZGVyOmh1bnRlcjI=" not in str(found)
 
 
 def test_where_a_file_is_kept_is_told() -> None:

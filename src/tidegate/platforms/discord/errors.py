@@ -104,12 +104,19 @@ def is_shared(answer: RestAnswer) -> bool:
 
 
 def broken(problem: BaseException, method: str) -> PlatformError:
-    """The error for a call that ended in *problem* and without an answer."""
+    """The error for a call that ended in *problem* and without an answer.
+
+    The text of *problem* is left out: it may hold the request, with the address and the password of a proxy.
+    """
+    if isinstance(problem, aiohttp.ClientHttpProxyError):
+        return NotSent(f"The account's proxy refused to connect to Discord (status {problem.status}).")
     if isinstance(problem, aiohttp.ClientConnectorError | aiohttp.ConnectionTimeoutError):
         return NotSent("Discord cannot be reached, so nothing was sent; is the network up?")
     if isinstance(problem, asyncio.TimeoutError):
         return OutcomeUnknown(f"Discord took too long to answer {method}.")
-    return OutcomeUnknown(f"The connection to Discord broke during {method}: {problem!r}")
+    if isinstance(problem, aiohttp.ClientResponseError):
+        return OutcomeUnknown(f"Discord, or a proxy before it, answered {method} with status {problem.status}.")
+    return OutcomeUnknown(f"The connection to Discord broke during {method} ({type(problem).__name__}).")
 
 
 def closed_with(code: int | None) -> PlatformError:

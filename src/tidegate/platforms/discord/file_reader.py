@@ -25,9 +25,10 @@ _GONE = (403, 404, 410)
 class FileReader:
     """Reads ranges of files. A loopback account reads from its loopback Discord, and from no other host."""
 
-    def __init__(self, session: aiohttp.ClientSession, *, loopback: str | None) -> None:
+    def __init__(self, session: aiohttp.ClientSession, *, loopback: str | None, proxy: str | None = None) -> None:
         """*loopback* is the address of the account's loopback Discord, ``http://127.0.0.1:PORT``."""
         self._session = session
+        self._proxy = proxy
         self._loopback = None if loopback is None else urlsplit(loopback).netloc
 
     async def read(self, handle: FileHandle, offset: int, length: int) -> bytes:
@@ -35,7 +36,9 @@ class FileReader:
         address = self._allowed(handle)
         headers = {"Range": f"bytes={offset}-{offset + length - 1}", "Accept-Encoding": "identity"}
         try:
-            async with self._session.get(address, headers=headers, allow_redirects=False, timeout=_PATIENCE) as answer:
+            async with self._session.get(
+                address, headers=headers, allow_redirects=False, timeout=_PATIENCE, proxy=self._proxy
+            ) as answer:
                 if answer.status == 416:  # nothing from there on
                     return b""
                 if answer.status not in (200, 206):

@@ -122,7 +122,8 @@ class RestClient(HTTPClient):
     def files(self) -> FileReader:
         """Reads files, through the same connections and their last check, without the token."""
         if self._files is None:
-            self._files = FileReader(self._session, loopback=self._base if self._is_loopback else None)
+            loopback = self._base if self._is_loopback else None
+            self._files = FileReader(self._session, loopback=loopback, proxy=self.proxy)
         return self._files
 
     async def _exchange(self, call: Coroutine[Any, Any, RestAnswer], method: str, within: timedelta) -> RestAnswer:
@@ -151,7 +152,7 @@ class RestClient(HTTPClient):
                 kwargs["data"].add_field(**part)
         url = self._base + route.url.removeprefix(Route.BASE)
         async with self._session.request(
-            route.method, url, headers=headers, timeout=_OUR_OWN_PATIENCE, **kwargs
+            route.method, url, headers=headers, timeout=_OUR_OWN_PATIENCE, proxy=self.proxy, **kwargs
         ) as response:
             text = await response.text(encoding="utf-8")
             body = json.loads(text) if response.content_type == "application/json" else text

@@ -143,7 +143,9 @@ class TelegramConnection:
         except TidegateError:
             raise
         except Exception as problem:
-            raise NotSent(f"Telegram's data centre {centre} could not be reached: {problem!r}") from problem
+            raise NotSent(
+                f"Telegram's data centre {centre} could not be reached ({type(problem).__name__})."
+            ) from problem
 
     # Staying connected
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from datetime import timedelta
 from typing import Any
 
+from python_socks import ProxyError
 from telethon import errors
 
 from tidegate.core.errors import (
@@ -64,6 +65,8 @@ def connect_trouble(problem: BaseException, place: str) -> PlatformError:
     """The error when connecting to *place* ended in *problem*."""
     if isinstance(problem, TimeoutError):
         return PlatformError(f"Telegram at {place} took too long to answer.")
+    if isinstance(problem, ProxyError):  # its text may hold anything that the proxy said
+        return PlatformError("The account's proxy refused to connect to Telegram; are its name and password right?")
     if isinstance(problem, OSError):
         return PlatformError(f"Telegram cannot be reached at {place}; is the network up?")
     return trouble(problem, "connecting")
