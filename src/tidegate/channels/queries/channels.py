@@ -372,8 +372,8 @@ async def enable(connection: Connection, kept: KnownChannel, wishes: MirrorOptio
     await connection.execute(
         "UPDATE places SET selected = false WHERE channel = $1 AND topic <> ALL($2)", kept.key, list(wishes.topics)
     )
-    # What was read topic by topic says nothing about the rest of the forum. A private chat was not followed while it was
-    # disabled, and a scan that ended after that may have stored its counter once more.
+    # What was read topic by topic says nothing about the rest of the forum. A private chat was not followed while it
+    # was disabled, and a scan that ended after that may have stored its counter once more.
     if kept.by_topic != bool(wishes.topics) or (kept.is_private_chat and not kept.enabled):
         await drop_counter(connection, [kept.key])
     await _make_places(connection, kept.key, [NO_TOPIC, *wishes.topics])
