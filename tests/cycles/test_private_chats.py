@@ -157,6 +157,18 @@ class TestReading:
             await mirror.cycle()
         assert not set(calls) & set(BOX)
 
+    async def test_a_report_does_not_say_which_chat_failed(self, mirror: Mirror, ann: Channel) -> None:
+        """Everybody who reads all channels may read it; the platform's sentence could have the number of the chat."""
+        await mirror.sync()
+        await mirror.enable(ann)
+        code = f"CHAT_{mirror.number(ann)}_BROKEN"
+        mirror.world.faults.add(Fault(FaultKind.ERROR, method="messages.getHistory", code=code))
+        report = await mirror.cycle()
+        assert mirror.world.faults.waiting == []
+        assert report.troubles == ["A private chat could not be read; the log has the reason."]
+        [event] = await mirror.rows("SELECT data::text FROM events WHERE kind = 'cycle.ended'")
+        assert str(mirror.number(ann)) not in event["data"]
+
     async def test_archives_in_it_are_not_collected(self, mirror: Mirror, world: World, ann: Channel) -> None:
         """Its files stay with their messages: the list of archives is for everybody who reads all channels."""
         world.post(ann, file=world.add_file("secret.zip", 1_000))
