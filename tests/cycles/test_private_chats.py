@@ -10,6 +10,7 @@ import pytest
 from tests.cycles.running_scheduler import cycles, working
 from tests.scenes.telegram_mirror import Mirror, make_mirror
 from tests.waiting import until
+from tidegate.app.doctor.platform_checks import platform_checks
 from tidegate.channels.queries import channels
 from tidegate.channels.queries.channels import NO_TOPIC
 from tidegate.core.errors import PlatformError
@@ -120,6 +121,13 @@ class TestListing:
         await mirrored(mirror, chat, group)
         assert list((await texts(mirror, chat)).values()) == ["of the person"]
         assert "of the group" in (await texts(mirror, group)).values()
+
+    async def test_doctor_reads_none(self, mirror: Mirror, ann: Channel) -> None:
+        """It compares a platform by what everybody there may read, and nobody enabled this chat."""
+        assert mirror.lane is not None
+        async with mirror.counted() as calls:
+            await platform_checks(mirror.lane)
+        assert not {"messages.getHistory", "messages.getPeerDialogs", "messages.search"} & set(calls)
 
 
 class TestReading:
