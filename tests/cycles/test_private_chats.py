@@ -10,12 +10,15 @@ import pytest
 from tests.cycles.running_scheduler import cycles, working
 from tests.scenes.telegram_mirror import Mirror, make_mirror
 from tests.waiting import until
+from tidegate.app.doctor.platform_checks import platform_checks
 from tidegate.channels.queries import channels
+from tidegate.channels.queries.channels import NO_TOPIC
 from tidegate.core.errors import PlatformError
 from tidegate.cycles.forecast import foresee
 from tidegate.loopback.faults import Fault, FaultKind
 from tidegate.loopback.telegram import TelegramServer, World
 from tidegate.loopback.telegram.world.channels import Channel
+from tidegate.scans.queries import scan_memory
 
 BOX = ("updates.getState", "updates.getDifference")
 
@@ -119,6 +122,13 @@ class TestListing:
         assert list((await texts(mirror, chat)).values()) == ["of the person"]
         assert "of the group" in (await texts(mirror, group)).values()
 
+    async def test_doctor_reads_none(self, mirror: Mirror, ann: Channel) -> None:
+        """It compares a platform by what everybody there may read, and nobody enabled this chat."""
+        assert mirror.lane is not None
+        async with mirror.counted() as calls:
+            await platform_checks(mirror.lane)
+        assert not {"messages.getHistory", "messages.getPeerDialogs", "messages.search"} & set(calls)
+
 
 class TestReading:
     async def test_an_enabled_chat_is_read_to_its_beginning(self, mirror: Mirror, ann: Channel) -> None:
@@ -154,6 +164,18 @@ class TestReading:
         async with mirror.counted() as calls:
             await mirror.cycle()
         assert not set(calls) & set(BOX)
+
+    async def test_a_report_does_not_say_which_chat_failed(self, mirror: Mirror, ann: Channel) -> None:
+        """Everybody who reads all channels may read it; the platform's sentence could have the number of the chat."""
+        await mirror.sync()
+        await mirror.enable(ann)
+        code = f"CHAT_{mirror.number(ann)}_BROKEN"
+        mirror.world.faults.add(Fault(FaultKind.ERROR, method="messages.getHistory", code=code))
+        report = await mirror.cycle()
+        assert mirror.world.faults.waiting == []
+        assert report.troubles == ["A private chat could not be read; the log has the reason."]
+        [event] = await mirror.rows("SELECT data::text FROM events WHERE kind = 'cycle.ended'")
+        assert str(mirror.number(ann)) not in event["data"]
 
     async def test_archives_in_it_are_not_collected(self, mirror: Mirror, world: World, ann: Channel) -> None:
         """Its files stay with their messages: the list of archives is for everybody who reads all channels."""
@@ -286,6 +308,46 @@ class TestFollowing:
         await mirror.settle()
         assert await texts(mirror, zoe) == truth(zoe)
         assert 1 in await texts(mirror, ann)
+        await mirror.enable(ann)
+        await mirror.settle()
+        assert await texts(mirror, ann) == truth(ann)
+
+    async def test_a_chat_that_was_lost_is_compared_when_it_is_found(
+        self, mirror: Mirror, world: World, ann: Channel
+    ) -> None:
+        """The box moved on without it, so nothing that was posted meanwhile is missing."""
+        zoe = world.add_private_chat(world.accounts[1_000_001], world.add_person("Zoe"))
+        await mirrored(mirror, ann, zoe)
+        world.faults.add(Fault(FaultKind.ERROR, method="messages.getHistory", code="PEER_ID_INVALID"))
+        await mirror.compare(ann)
+        assert world.faults.waiting == []
+        assert (await mirror.place(ann))["reader"] is None
+        world.edit(ann, 2, text="2")
+        world.post(ann, "while it was lost")
+        world.post(zoe, "the box moves on")
+        await mirror.settle()
+        await mirror.sync()
+        world.post(ann, "found again")
+        await mirror.settle()
+        assert await texts(mirror, ann) == truth(ann)
+        assert await texts(mirror, zoe) == truth(zoe)
+
+    async def test_a_scan_that_ends_after_disable_proves_nothing(
+        self, mirror: Mirror, world: World, ann: Channel
+    ) -> None:
+        """It stores its counter once more; the chat is compared all the same when it is enabled again."""
+        zoe = world.add_private_chat(world.accounts[1_000_001], world.add_person("Zoe"))
+        await mirrored(mirror, ann, zoe)
+        async with mirror.database.transaction() as connection:
+            kept = await channels.find(connection, "Ann")
+            places = await scan_memory.load_private_chats(connection, mirror.account.id)
+            [scanned] = [place.memory for place in places if place.key == kept.key]
+            await channels.disable(connection, kept)
+            await scan_memory.remember(connection, {(kept.key, NO_TOPIC): (scanned, None)})
+        world.edit(ann, 2, text="2")
+        world.post(ann, "four")
+        world.post(zoe, "the box moves on")
+        await mirror.settle()
         await mirror.enable(ann)
         await mirror.settle()
         assert await texts(mirror, ann) == truth(ann)

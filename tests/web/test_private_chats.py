@@ -30,6 +30,7 @@ from tidegate.reminders.queries import targets
 from tidegate.search.queries.search import search
 from tidegate.search.rules.query_language import read_query
 from tidegate.web import make_app
+from tidegate.workers.queries import commands
 
 __all__ = ["kept"]  # a fixture
 
@@ -143,6 +144,28 @@ async def test_a_token_for_all_channels_gives_none_away(
     assert rows["friend"] == ["a private chat"]
 
 
+async def test_a_command_for_all_channels_tells_of_none(
+    client: httpx.AsyncClient, database: Database, chat: KnownChannel, kept: KnownChannel
+) -> None:
+    """The result of a backfill or reconcile without names lists and counts only what the token may see."""
+    public = {"channel": kept.number, "title": kept.title, "error": None}
+    hidden = {"channel": NUMBER, "title": TITLE, "error": f"{TITLE} is away."}
+    result = {"channels": [public, hidden], "succeeded": 1, "failed": 1, "closed": [hidden]}
+    async with database.transaction() as connection:
+        assert kept.reader is not None
+        number = await commands.ask(connection, kept.reader, "reconcile", {"channels": None, "limit": None})
+        await connection.execute("UPDATE commands SET result = $1, state = 'done' WHERE id = $2", result, number)
+    shown = (await client.get(f"/api/commands/{number}")).json()["result"]
+    assert shown == {"channels": [public], "succeeded": 1, "failed": 0, "closed": []}
+
+
+async def test_a_token_for_all_channels_lists_none_as_a_target(client: httpx.AsyncClient, chat: KnownChannel) -> None:
+    """Its number is no group to write to, so a list of targets does not tell its title."""
+    answer = await client.post("/api/target-lists", json={"name": "x", "groups": [str(NUMBER)]})
+    refused(answer, 400)
+    assert TITLE not in answer.text
+
+
 async def test_the_operator_sees_them(database: Database, chat: KnownChannel) -> None:
     """Commands and pages of the operator find them by title and by their words, and the feed tells of them."""
     await can_be_told(database)
@@ -163,6 +186,9 @@ async def test_they_get_no_archives_and_no_reminders(database: Database, chat: K
             await operator_requests.enable(connection, public, operator_requests.MirrorRequest(destination=TITLE))
         with pytest.raises(BadInput, match="sees no group"):
             await targets.named(connection, chat.reader, [TITLE])
+        for account in (chat.reader, None):
+            with pytest.raises(BadInput, match="group"):
+                await targets.named(connection, account, [str(NUMBER)])
 
 
 async def test_one_of_a_removed_account_stays_private(

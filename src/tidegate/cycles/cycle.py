@@ -296,7 +296,7 @@ class _Pass:
             await self._park(place, wait)
             await scan.give_up()
         except PlatformError as problem:
-            self._report.troubles.append(f"{place.shown_title}: {problem}")
+            self._report.troubles.append(place.trouble(problem))
             log.warning("scan.unfinished", **self._named(place), problem=str(problem))
             await scan.give_up()
         self._report.verdicts[verdict] += 1
@@ -328,7 +328,7 @@ class _Pass:
         except LongWait as wait:
             await self._park(place, wait)
         except PlatformError as problem:
-            self._report.troubles.append(f"{place.shown_title}: {problem}")
+            self._report.troubles.append(place.trouble(problem))
             log.warning("history.unfinished", **self._named(place), problem=str(problem))
         else:
             self._report.tally.add(portion.tally)

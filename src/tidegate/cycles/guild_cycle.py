@@ -26,6 +26,7 @@ from tidegate.history.queries.channel_histories import ChannelHistory
 from tidegate.history.reconcile import reconcile_due
 from tidegate.lanes import Lane, parking_long_waits
 from tidegate.platforms.interface import CannotAsk, ChannelKind, Cursor, Head
+from tidegate.scans.queries.scan_memory import CHAT_TROUBLE
 from tidegate.scans.rules.scan_decision import Verdict
 from tidegate.scans.scan_context import ScanContext
 
@@ -76,7 +77,7 @@ async def run_guild_cycle(
             apart = replace(context, cycle=None)
             done = await reconcile_due(apart, policy.history, since=compared_since, last=read)
             report.reconcile_calls += done.calls
-            report.troubles += [f"{one.place.shown_title}: {one.error}" for one in done.channels if one.error]
+            report.troubles += [one.place.trouble(one.error) for one in done.channels if one.error]
         report.seconds = clock.ticks() - began
         if not (report.whole or read):
             return report  # a hint about a channel from which nothing is missing
@@ -117,7 +118,8 @@ async def _find_chats(context: ScanContext, report: CycleReport) -> None:
         except ENDS_CYCLE:
             raise
         except PlatformError as problem:
-            report.troubles.append(f"A private chat: {problem}")
+            report.troubles.append(CHAT_TROUBLE)
+            log.warning("chat.unknown", account=lane.account.name, channel=number, problem=str(problem))
             continue
         if head is not None:
             async with context.database.transaction() as connection:
@@ -172,7 +174,9 @@ async def _look(context: ScanContext, key: ChannelKey, report: CycleReport) -> N
     except ENDS_CYCLE:
         raise
     except PlatformError as problem:
-        report.troubles.append(str(problem))
+        private = history is not None and history.place.private_chat
+        report.troubles.append(CHAT_TROUBLE if private else str(problem))
+        log.warning("look.unfinished", key=key, problem=str(problem))
         if isinstance(problem, ChannelGone) and history is not None:
             await lose_channel(context, history.place, problem)
     else:
@@ -199,7 +203,7 @@ async def _read(
         report.verdicts[Verdict.UNCHANGED] = known - moved
     done = await backfill(context, policy.history, chosen, one_portion=True)
     report.tally.messages += sum(one.stored for one in done.channels)
-    report.troubles += [f"{one.place.shown_title}: {one.error}" for one in done.channels if one.error]
+    report.troubles += [one.place.trouble(one.error) for one in done.channels if one.error]
     report.parked |= {one.place.channel: one.parked for one in done.channels if one.parked is not None}
     report.private |= {one.place.channel for one in done.channels if one.place.private_chat}
     async with context.database.transaction() as connection:

@@ -187,13 +187,15 @@ ASSUMPTIONS: Mapping[str, Callable[[Lane, _Seen], Awaitable[str]]] = {
 
 
 def _with_messages(seen: _Seen) -> list[ChannelId]:
-    """Channels that can be read, those with the highest numbers of messages first."""
+    """Channels that can be read, those with the highest numbers of messages first. Private chats are not looked at."""
     found = {number: head.newest for number, head in seen.heads.items() if head.newest and _can_be_read(head.channel)}
     return sorted(found, key=found.__getitem__, reverse=True)
 
 
 def _can_be_read(channel: Channel | None) -> bool:
-    return channel is not None and channel.readable and channel.kind is not ChannelKind.BOARD
+    if channel is None or channel.is_private_chat:
+        return False
+    return channel.readable and channel.kind is not ChannelKind.BOARD
 
 
 def _channel(lane: Lane, seen: _Seen) -> ChannelId:

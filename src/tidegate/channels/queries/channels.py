@@ -192,21 +192,29 @@ async def lose_sight(connection: Connection, account: AccountId, kept: KnownChan
         """,
         kept.key,
     )
+    if kept.is_private_chat:  # the box is followed without it from now on
+        await drop_counter(connection, [kept.key])
     await feed.record(connection, kept.title, ChannelLost(channel=kept.number, another_reader=bool(reader)))
 
 
 async def claim_readers(connection: Connection, account: AccountId) -> None:
-    """Make this account the reader of enabled channels it sees that have no active reader."""
-    await connection.execute(
+    """Make this account the reader of enabled channels it sees that have no active reader.
+
+    A private chat among them was lost. A scan that ended after that may have stored its counter once more.
+    """
+    claimed = await connection.fetch(
         """
         UPDATE channels c
         SET reader = $1, state = CASE c.state WHEN 'unreadable' THEN 'ok' ELSE c.state END
         FROM sights s
         WHERE s.account = $1 AND s.channel = c.id AND c.enabled AND c.reader IS DISTINCT FROM $1
           AND NOT EXISTS (SELECT FROM accounts a WHERE a.id = c.reader AND a.state = 'active')
+        RETURNING c.id, c.private_to
         """,
         account,
     )
+    if found := [ChannelKey(row["id"]) for row in claimed if row["private_to"] is not None]:
+        await drop_counter(connection, found)
 
 
 async def park(connection: Connection, key: ChannelKey, pause: timedelta) -> None:
@@ -364,7 +372,9 @@ async def enable(connection: Connection, kept: KnownChannel, wishes: MirrorOptio
     await connection.execute(
         "UPDATE places SET selected = false WHERE channel = $1 AND topic <> ALL($2)", kept.key, list(wishes.topics)
     )
-    if kept.by_topic != bool(wishes.topics):  # what was read topic by topic says nothing about the rest of the forum
+    # What was read topic by topic says nothing about the rest of the forum. A private chat was not followed while it
+    # was disabled, and a scan that ended after that may have stored its counter once more.
+    if kept.by_topic != bool(wishes.topics) or (kept.is_private_chat and not kept.enabled):
         await drop_counter(connection, [kept.key])
     await _make_places(connection, kept.key, [NO_TOPIC, *wishes.topics])
     await feed.record(connection, kept.title, ChannelEnabled(channel=kept.number, topics=list(wishes.topics)))

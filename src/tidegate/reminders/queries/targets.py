@@ -67,7 +67,7 @@ async def named(connection: Connection, account: AccountId | None, names: Sequen
         f"""
         SELECT DISTINCT ON (c.id) {_GROUP}
         FROM sights s JOIN channels c ON c.id = s.channel
-        WHERE {seen_by} (c.title = ANY($1) AND (c.private_to IS NULL OR s.may_post) OR c.number::text = ANY($2))
+        WHERE {seen_by} (c.title = ANY($1) OR c.number::text = ANY($2)) AND (c.private_to IS NULL OR s.may_post)
         ORDER BY c.id
         """,
         list(names), [as_number(name) for name in names], *whose,

@@ -25,6 +25,9 @@ _MEMORY = (
     "unread_since, unread_upto"
 )
 
+CHAT_TROUBLE = "A private chat could not be read; the log has the reason."
+"""A platform's own sentence could have the title or number of the chat."""
+
 
 @dataclass(frozen=True, slots=True)
 class ScanPlace:
@@ -52,10 +55,9 @@ class ScanPlace:
         """The platform's number of the channel."""
         return self.channel
 
-    @property
-    def shown_title(self) -> str:
-        """Its title in reports that everybody may read who reads all channels."""
-        return "A private chat" if self.private_chat else self.title
+    def trouble(self, problem: object) -> str:
+        """A problem in reports that everybody may read who reads all channels: it names no private chat."""
+        return CHAT_TROUBLE if self.private_chat else f"{self.title}: {problem}"
 
     @property
     def is_channel(self) -> bool:

@@ -123,7 +123,10 @@ async def answer_of(connection: Connection, command: CommandId) -> CommandAnswer
 
 
 async def tell(connection: Connection, command: CommandId) -> CommandStatus | None:
-    """A command, answered or not; None when there is none of that number, or no longer, or it names a private chat."""
+    """A command, answered or not; None when there is none of that number, or no longer, or it names a private chat.
+
+    A result about all channels is shown without private chats.
+    """
     row = await connection.fetchrow(
         """
         SELECT c.id, a.name AS account, c.kind, c.state, c.result, c.error, c.asked_at, c.ended_at
@@ -138,5 +141,23 @@ async def tell(connection: Connection, command: CommandId) -> CommandStatus | No
     )
     if row is None:
         return None
-    answer = CommandAnswer(row["state"], row["result"], row["error"])
+    answer = CommandAnswer(row["state"], await _public(connection, row["result"]), row["error"])
     return CommandStatus(row["id"], row["account"], row["kind"], answer, row["asked_at"], row["ended_at"])
+
+
+async def _public(connection: Connection, result: Any) -> Any:
+    """The result of a command without the rows of private chats, and with the counts of those that are left."""
+    found = result if isinstance(result, dict) else {}
+    lists = {name: found[name] for name in ("channels", "closed") if isinstance(found.get(name), list)}
+    if not lists:
+        return result
+    numbers = [one["channel"] for rows in lists.values() for one in rows]
+    private = await connection.fetch(
+        "SELECT number FROM channels WHERE private_to IS NOT NULL AND number = ANY($1)", numbers
+    )
+    hidden = {row["number"] for row in private}
+    shown = {name: [one for one in rows if one["channel"] not in hidden] for name, rows in lists.items()}
+    if "failed" in found:
+        failed = sum(one["error"] is not None for one in shown["channels"])
+        shown |= {"succeeded": len(shown["channels"]) - failed, "failed": failed}
+    return found | shown
