@@ -19,7 +19,7 @@ from tidegate.history.expiry import end_expired
 from tidegate.history.ingest import IngestTally, take_in
 from tidegate.history.queries import erasure, message_patches, messages
 from tidegate.loopback.database_clock import hold
-from tidegate.platforms.interface import ChannelUpdates, Message, Patch, Reacted, Reaction, Recounted
+from tidegate.platforms.interface import ChannelUpdates, FileRole, Message, Patch, Reacted, Reaction, Recounted
 from tidegate.scans.queries import scan_memory
 
 pytestmark = pytest.mark.both_servers
@@ -147,7 +147,9 @@ class TestErased:
             before = await row_of(connection)
             later = datetime.max.replace(tzinfo=NOON.tzinfo)
             edit = replace(expiring(1), edited_at=NOON + timedelta(days=1))
-            for version in (expiring(1), edit, replace(edit, content=MessageContent())):
+            preview = replace(file(9, "preview.jpg"), role=FileRole.PREVIEW)
+            shown = replace(expiring(1), further_files=[preview])
+            for version in (expiring(1), edit, replace(edit, content=MessageContent()), shown):
                 assert not (await messages.store(connection, key, [version], asked_at=later)).changed
                 assert not (await messages.store(connection, key, [version])).changed
             patches = [Patch(ONE, text="b", edited_at=NOON + timedelta(days=2)), Patch(ONE, whole=edit)]
@@ -156,6 +158,7 @@ class TestErased:
             counted = Recounted(ONE, reactions=[Reaction("👍", 2)], counts=MessageCounts(views=9))
             await message_patches.recount(connection, key, [counted])
             assert await row_of(connection) == before
+            assert await connection.fetchval("SELECT count(*) FROM attachments") == 0
 
     async def test_any_message_can_be_erased_by_its_number(self, database: Database) -> None:
         """Whether it expires or not; one that is not stored is not made up."""

@@ -79,3 +79,18 @@ async def test_a_lane_serves_the_background_when_nobody_else_waits(town: Town, a
     assert platform.count("messages") <= begun + 1
     await town.clock.advance(timedelta(seconds=30))
     await asyncio.gather(*later, *pages)
+
+
+async def test_a_call_in_the_background_gives_its_only_slot_away(town: Town, account: Account) -> None:
+    """With one slot, a call that waits for the pace in the background never stops the one that it yields to."""
+    platform = WithMessages(town.clock)
+    lane = await town.lane(account, platform, reads=ReadLimits(per_second=1, at_once=1))
+    town.opened.clear()
+    later = [asyncio.create_task(lane.messages(ChannelId(1), [MessageId(1)], background=True)) for _ in range(3)]
+    await town.clock.advance(timedelta(milliseconds=500))
+    pages = [asyncio.create_task(lane.page(ChannelId(1), before=None)) for _ in range(3)]
+    await town.clock.advance(timedelta(seconds=5))
+    assert platform.count("page") == 3
+    await town.clock.advance(timedelta(seconds=10))
+    assert all(task.done() for task in (*later, *pages))
+    await asyncio.gather(*later, *pages)

@@ -72,7 +72,7 @@ async def test_the_files_of_an_erased_message_go_with_it(database: Database) -> 
         await keep(connection, channel, 10)
         await erasure.erase(connection, channel.key, [MessageId(1)])
         assert await states(connection) == {10: ("gone", "Its message was erased."), 11: ("wanted", "")}
-        assert await media_blobs.drop_unused(connection, await now_of(connection) + timedelta(hours=1), most=9) == [
+        assert await media_blobs.unused(connection, await now_of(connection) + timedelta(hours=1), most=9) == [
             BYTES.sha256
         ]
 
@@ -199,10 +199,14 @@ async def test_unused_bytes_are_forgotten(database: Database) -> None:
         await stored(connection, channel, with_files(1, picture(10)))
         await keep(connection, channel, 10)
         later = await connection.fetchval("SELECT clock_now()") + timedelta(days=1)
-        assert await media_blobs.drop_unused(connection, later, most=10) == []
+        assert await media_blobs.unused(connection, later, most=10) == []
+        assert not await media_blobs.drop_unused(connection, BYTES.sha256, later)
         await connection.execute("DELETE FROM media_files")
-        assert await media_blobs.drop_unused(connection, NOON - timedelta(days=9_000), most=10) == []
-        assert await media_blobs.drop_unused(connection, later, most=10) == [BYTES.sha256]
+        long_ago = NOON - timedelta(days=9_000)
+        assert await media_blobs.unused(connection, long_ago, most=10) == []
+        assert not await media_blobs.drop_unused(connection, BYTES.sha256, long_ago)
+        assert await media_blobs.unused(connection, later, most=10) == [BYTES.sha256]
+        assert await media_blobs.drop_unused(connection, BYTES.sha256, later)
         assert await media_blobs.stored_total(connection) == media_blobs.StoredTotal(0, 0)
 
 

@@ -16,7 +16,7 @@ from tidegate.core.ids import Sha256
 from tidegate.loopback.telegram import World
 from tidegate.loopback.telegram.world.file_content import File
 from tidegate.media import upkeep
-from tidegate.media.store import key_of
+from tidegate.media.store import StoreTrouble, key_of
 from tidegate.media.upkeep import SweepReport, VerifyReport
 
 
@@ -106,6 +106,35 @@ async def test_a_sweep_deletes_orphans_after_a_day(scene: MediaScene) -> None:
     report = await upkeep.sweep(scene.mirror.database, scene.setup, grace=timedelta(days=1))
     assert (report.unused, report.orphans) == (1, 1)
     assert (await upkeep.verify(scene.mirror.database, scene.setup.store, repair=False)).checked == 2
+
+
+async def test_a_sweep_leaves_bytes_that_are_used_again(scene: MediaScene) -> None:
+    """Bytes of long ago that a worker keeps just now are as new as others, so that no sweep takes them away."""
+    number, *_ = await scene.kept()
+    pool = scene.mirror.database.pool
+    await scene.mirror.pass_time(days=2)
+    await pool.execute("DELETE FROM media_files WHERE file = $1", number)
+    await scene.mirrored(scene.world.add_content("again.bin", b"a" * 1_000))
+    assert (await scene.fetch()).kept == 1
+    await pool.execute("DELETE FROM media_files WHERE file = (SELECT max(file) FROM media_files)")
+    assert await upkeep.sweep(scene.mirror.database, scene.setup) == SweepReport()
+
+
+async def test_bytes_that_a_store_does_not_delete_are_swept_later(scene: MediaScene) -> None:
+    """Trouble of the store leaves the row, by which the next sweep finds the bytes."""
+    number, *_ = await scene.kept()
+    path = path_of(scene, digest(scene.world.files[number]))
+    await scene.mirror.pass_time(days=2)
+    await scene.mirror.database.pool.execute("DELETE FROM media_files WHERE file = $1", number)
+    path.unlink()
+    path.mkdir()  # which is not deleted as a file
+    with pytest.raises(StoreTrouble):
+        await upkeep.sweep(scene.mirror.database, scene.setup, orphans_too=False)
+    path.rmdir()
+    path.write_bytes(b"a" * 1_000)
+    report = await upkeep.sweep(scene.mirror.database, scene.setup, orphans_too=False)
+    assert report == SweepReport(unused=1, bytes=1_000)
+    assert not path.exists()
 
 
 async def test_a_removed_file_is_gone_from_database_and_store(scene: MediaScene) -> None:

@@ -79,6 +79,8 @@ class PacedReads:
                 async with self._slots.slot(background=background):
                     await self._until_paced(method, channel, background=background)
                     return await self._attempt(method, cycle, call)
+            except _Yielded:
+                await self._gate.sleep(_YIELD_FOR)
             except _Paused:
                 await self._gate.until_clear(method, channel)
             except errors.AskedToWait as asked:
@@ -99,8 +101,9 @@ class PacedReads:
         self._pacing += not background
         try:
             while gate.is_clear(method, channel):
-                yielding = background and (self._pacing or self._slots.is_wanted)
-                pause = _YIELD_FOR if yielding else self._pace.take(gate.clock.ticks())
+                if background and (self._pacing or self._slots.is_wanted):
+                    raise _Yielded  # whoever it yields to may need this slot
+                pause = self._pace.take(gate.clock.ticks())
                 if pause is None:
                     return
                 await gate.sleep(pause)
@@ -123,6 +126,10 @@ class PacedReads:
             took = timedelta(seconds=gate.clock.ticks() - started)
             gate.call_log.note(gate.account.id, CallKind.WORK, method, outcome, took=took, cycle=cycle)
             gate.count(method, outcome)
+
+
+class _Yielded(Exception):
+    """The call is in the background and others wait; queue again, without the slot."""
 
 
 class _Paused(Exception):

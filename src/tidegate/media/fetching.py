@@ -234,6 +234,7 @@ class AccountMedia:
     async def _keep(self, one: WantedFile, found: FetchedFile, result: FetchResult) -> None:
         async with self.database.connection() as connection:
             blocked = await media_files.is_blocked(connection, found.sha256)
+            await media_blobs.renew(connection, found.sha256)
         if blocked:
             await asyncio.to_thread(found.path.unlink, missing_ok=True)
             raise NotKept(SkipReason.BLOCKED)

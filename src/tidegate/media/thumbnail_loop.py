@@ -96,6 +96,8 @@ class ThumbnailLoop:
                 await thumbnails.refuse(connection, one.sha256, str(reason))
             return False
         sha256 = Sha256(hashlib.sha256(drawn).digest())
+        async with self._database.transaction() as connection:
+            await media_blobs.renew(connection, sha256)
         await self._store.put(await asyncio.to_thread(self._written, drawn), sha256)
         async with self._database.transaction() as connection:
             return await thumbnails.drawn(connection, one.sha256, KeptBytes(sha256, len(drawn), DRAWN_AS))

@@ -151,17 +151,15 @@ async def orphans(database: Database, store: MediaStore, *, before: datetime | N
 async def sweep(
     database: Database, setup: MediaSetup, *, grace: timedelta = GRACE, orphans_too: bool = True
 ) -> SweepReport:
-    """Delete what nobody needs: rows first where there are some, then their bytes."""
+    """Delete what nobody needs: bytes with their rows, and bytes without one."""
     report = SweepReport()
     async with database.connection() as connection:
         before = await now_of(connection) - grace
     while True:
-        async with database.transaction() as connection:
-            unused = await media_blobs.drop_unused(connection, before, most=PAGE)
+        async with database.connection() as connection:
+            unused = await media_blobs.unused(connection, before, most=PAGE)
         for sha256_ in unused:
-            report.bytes += await setup.store.size(sha256_) or 0
-            await setup.store.delete(sha256_)
-        report.unused += len(unused)
+            await _sweep_unused(database, setup.store, sha256_, before, report)
         if len(unused) < PAGE:
             break
     for one in await orphans(database, setup.store, before=before) if orphans_too else ():
@@ -170,6 +168,19 @@ async def sweep(
         report.bytes += one.size
     report.partial = await _sweep_partial(database, setup.work.path)
     return report
+
+
+async def _sweep_unused(
+    database: Database, store: MediaStore, sha256_: Sha256, before: datetime, report: SweepReport
+) -> None:
+    """Delete bytes while their row is held: who wants them again waits, and trouble of the store keeps the row."""
+    async with database.transaction() as connection:
+        if not await media_blobs.drop_unused(connection, sha256_, before):
+            return
+        size = await store.size(sha256_) or 0
+        await store.delete(sha256_)
+    report.unused += 1
+    report.bytes += size
 
 
 async def sweep_daily(database: Database, setup: MediaSetup, clock: Clock) -> None:

@@ -90,3 +90,11 @@ def test_a_document_has_the_largest_of_its_small_pictures() -> None:
     assert file.picture is not None
     assert file.picture.size == 900
     assert file.picture.handle != file.handle
+
+
+def test_a_custom_emoji_is_no_document_of_another_message() -> None:
+    """Whoever writes the number of a document into a text gets no file with that number."""
+    written = [types.MessageEntityCustomEmoji(0, 2, number) for number in (77, -78, 0)]
+    message = types.Message(1, types.PeerChannel(1), None, "hi", entities=written)
+    [file] = further_files_of(message, ())
+    assert (file.id, file.role) == (-78, FileRole.EMOJI)

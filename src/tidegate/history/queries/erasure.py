@@ -7,6 +7,7 @@ from datetime import datetime
 
 from tidegate.core.ids import ChannelKey, FileId, MessageId
 from tidegate.core.message_content import MessageContent
+from tidegate.database.notifier import mark_messages
 from tidegate.database.pool import Connection
 from tidegate.history.content_json import content_json
 from tidegate.history.queries import messages
@@ -51,6 +52,7 @@ async def erase(connection: Connection, key: ChannelKey, ids: Collection[Message
             """,
             key, erased,
         )  # fmt: skip
+        mark_messages(connection, key, erased)
     return erased
 
 

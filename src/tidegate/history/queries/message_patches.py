@@ -46,7 +46,7 @@ async def stored(connection: Connection, key: ChannelKey, ids: Collection[Messag
     )  # fmt: skip
     files: dict[MessageId, list[File]] = {row["id"]: [] for row in rows}
     for row in await connection.fetch(
-        "SELECT * FROM attachments WHERE channel = $1 AND message = ANY($2) ORDER BY message, number", key, list(ids)
+        "SELECT * FROM attachments WHERE channel = $1 AND message = ANY($2) ORDER BY message, number", key, list(files)
     ):
         files[row["message"]].append(_file(row))
     return {MessageId(row["id"]): _message(row, files[row["id"]]) for row in rows}

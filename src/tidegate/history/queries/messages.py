@@ -174,8 +174,10 @@ async def _attach(
         await connection.execute(
             """
             INSERT INTO attachments (channel, message, number, file, name, size, mime, kind, form, role)
-            SELECT $1, * FROM unnest($2::bigint[], $3::integer[], $4::bigint[], $5::text[], $6::bigint[], $7::text[],
-                                     $8::text[], $9::text[], $10::text[])
+            SELECT $1, g.* FROM unnest($2::bigint[], $3::integer[], $4::bigint[], $5::text[], $6::bigint[], $7::text[],
+                                       $8::text[], $9::text[], $10::text[]) AS g (message)
+            WHERE NOT EXISTS (SELECT FROM messages m
+                              WHERE m.channel = $1 AND m.id = g.message AND m.erased_at IS NOT NULL)
             ON CONFLICT DO NOTHING
             """,
             key, [message for message, _, _ in files], [number for _, number, _ in files],

@@ -122,19 +122,27 @@ async def remove(connection: Connection, sha256: Sha256, *, block: bool) -> int 
     return None if known is None and not rows else len(rows)
 
 
-async def drop_unused(connection: Connection, before: datetime, *, most: int) -> list[Sha256]:
-    """Forget bytes that no file has any more, and that are older than *before*; they are to be deleted."""
-    rows = await connection.fetch(
-        """
-        DELETE FROM media_blobs WHERE sha256 IN (
-            SELECT b.sha256 FROM media_blobs b
-            WHERE b.kept_at < $1
-              AND NOT EXISTS (SELECT FROM media_files f WHERE f.sha256 = b.sha256)
-              AND NOT EXISTS (SELECT FROM media_files f WHERE f.thumbnail = b.sha256)
-            LIMIT $2
-        )
-        RETURNING sha256
-        """,
-        before, most,
-    )  # fmt: skip
+async def renew(connection: Connection, sha256: Sha256) -> None:
+    """Bytes are about to be used again: a sweep leaves them alone. Waits for one that is deleting them just now."""
+    await connection.execute("UPDATE media_blobs SET kept_at = clock_now() WHERE sha256 = $1", sha256)
+
+
+_UNUSED = """
+    b.kept_at < $1
+    AND NOT EXISTS (SELECT FROM media_files f WHERE f.sha256 = b.sha256)
+    AND NOT EXISTS (SELECT FROM media_files f WHERE f.thumbnail = b.sha256)
+"""
+
+
+async def unused(connection: Connection, before: datetime, *, most: int) -> list[Sha256]:
+    """Bytes that no file has any more, and that are older than *before*."""
+    rows = await connection.fetch(f"SELECT sha256 FROM media_blobs b WHERE {_UNUSED} LIMIT $2", before, most)
     return [Sha256(row["sha256"]) for row in rows]
+
+
+async def drop_unused(connection: Connection, sha256: Sha256, before: datetime) -> bool:
+    """Forget such bytes; False where they are used again. The caller deletes them in the same transaction."""
+    found = await connection.fetchval(
+        f"DELETE FROM media_blobs b WHERE sha256 = $2 AND {_UNUSED} RETURNING sha256", before, sha256
+    )
+    return found is not None

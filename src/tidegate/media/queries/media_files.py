@@ -219,7 +219,7 @@ async def kept(connection: Connection, one: WantedFile, found: KeptBytes) -> boo
     await connection.execute(
         """
         INSERT INTO media_blobs (sha256, size, type) VALUES ($1, $2, $3)
-        ON CONFLICT (sha256) DO UPDATE SET missing_at = NULL WHERE media_blobs.missing_at IS NOT NULL
+        ON CONFLICT (sha256) DO UPDATE SET missing_at = NULL, kept_at = clock_now()
         """,
         found.sha256, found.size, found.type,
     )  # fmt: skip

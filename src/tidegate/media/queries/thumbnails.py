@@ -45,7 +45,7 @@ async def drawn(connection: Connection, of: Sha256, made: KeptBytes) -> bool:
     await connection.execute(
         """
         INSERT INTO media_blobs (sha256, size, type) VALUES ($1, $2, $3)
-        ON CONFLICT (sha256) DO UPDATE SET missing_at = NULL WHERE media_blobs.missing_at IS NOT NULL
+        ON CONFLICT (sha256) DO UPDATE SET missing_at = NULL, kept_at = clock_now()
         """,
         made.sha256, made.size, made.type,
     )  # fmt: skip

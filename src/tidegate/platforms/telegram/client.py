@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -22,7 +23,7 @@ from tidegate.platforms.telegram.connection import TelegramConnection
 from tidegate.platforms.telegram.content.people import people_in
 from tidegate.platforms.telegram.errors import AlreadySent, HeldElsewhere, MediaGone
 from tidegate.platforms.telegram.file_handles import document_file, is_precise, location_of
-from tidegate.platforms.telegram.further_files import WEB_HANDLE
+from tidegate.platforms.telegram.further_files import WEB_HANDLE, emoji_number
 from tidegate.platforms.telegram.page_cursors import DialogOffset, TopicOffset, in_batch
 from tidegate.platforms.telegram.session import VaultSession
 
@@ -241,9 +242,10 @@ class TelegramAccount(ConnectionHooks):
     # Files
 
     async def emoji_files(self, numbers: Sequence[FileId]) -> Mapping[FileId, interface.File]:
-        answer = await self._connection.ask(functions.messages.GetCustomEmojiDocumentsRequest(list(numbers)))
+        documents: list[int] = [emoji_number(one) for one in numbers]
+        answer = await self._connection.ask(functions.messages.GetCustomEmojiDocumentsRequest(documents))
         found = (document_file(one) for one in answer if isinstance(one, types.Document))
-        return {file.id: file for file in found}
+        return {emoji_number(file.id): replace(file, id=emoji_number(file.id)) for file in found}
 
     async def read_file(self, handle: FileHandle, *, offset: int, length: int) -> bytes:
         if handle == WEB_HANDLE:

@@ -59,9 +59,9 @@ def further_files_of(found: Any, own: Collection[File]) -> tuple[File, ...]:
 def _emoji_of(found: Any) -> Iterator[File]:
     """The custom emoji of a text. A message names them by their numbers; what reads them has to be asked for."""
     for one in getattr(found, "entities", None) or ():
-        if isinstance(one, types.MessageEntityCustomEmoji):
+        if isinstance(one, types.MessageEntityCustomEmoji) and one.document_id > 0:
             yield File(
-                id=FileId(one.document_id),
+                id=emoji_number(one.document_id),
                 name="",
                 size=0,
                 mime="application/x-tgsticker",
@@ -70,6 +70,14 @@ def _emoji_of(found: Any) -> Iterator[File]:
                 form=FileForm.STICKER,
                 role=FileRole.EMOJI,
             )
+
+
+def emoji_number(number: int) -> FileId:
+    """The number of the file of a custom emoji by that of its document, and the reverse.
+
+    A sender writes the number of an emoji. So it is negative, and never names a document of another channel.
+    """
+    return FileId(-1 - number)
 
 
 def _is_fleeting(media: Any) -> bool:

@@ -8,7 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.media.kept_files import keep
+from tests.media.stored_media import full_channel, picture, stored, with_files
 from tests.platforms.discord.sample_messages import AT, EVERY_KIND, sample
+from tidegate.core.ids import MessageId
+from tidegate.database.pool import Database
+from tidegate.media.queries import served_files
 from tidegate.platforms.discord.messages.files import (
     expiry_of,
     files_of,
@@ -40,10 +45,44 @@ def test_files_in_other_places_are_found() -> None:
 
 
 def test_a_file_that_an_embed_shows_is_the_attachment() -> None:
-    """The same file has the same number wherever it is shown, so it is fetched once."""
-    [file] = further_files_of({"embeds": [{"image": {"url": SIGNED, "proxy_url": "https://evil.example/x"}}]})
-    assert (file.id, file.handle, file.role) == (77, SIGNED, FileRole.EMBED)
+    """The same file has the same number wherever a message shows it, so it is fetched once."""
+    embeds = [{"image": {"url": SIGNED, "proxy_url": "https://evil.example/x"}}]
+    [file] = further_files_of({"embeds": embeds})
+    assert (file.handle, file.role) == (SIGNED, FileRole.EMBED)
     assert file.valid_until == datetime.fromtimestamp(0x66A0B5C0, UTC)
+    listed = {"attachments": [{"id": "77", "url": SIGNED}], "embeds": embeds}
+    assert further_files_of(listed) == ()
+    [forwarded] = further_files_of({"message_snapshots": [{"message": listed}]})
+    assert forwarded.id == 77
+
+
+def test_a_number_that_a_sender_wrote_is_no_attachment() -> None:
+    """An emoji in a text and an address in an embed never name a file of another channel."""
+    embeds = [{"image": {"url": SIGNED}, "author": {"icon_url": SIGNED.replace("a.png", "b.png")}}]
+    rows = [
+        *further_files_of({"channel_id": "5", "content": "<:ab:77>", "embeds": embeds}),
+        *further_files_of({"channel_id": "6", "embeds": embeds, "components": [{"media": {"url": SIGNED}}]}),
+    ]
+    assert len({file.id for file in rows}) == len(rows) == 5
+    assert all(file.id < 0 for file in rows)
+
+
+async def test_a_file_of_one_channel_is_not_served_through_another(database: Database) -> None:
+    """The kept attachment 77 of A is not that of B's emoji or embed."""
+    embeds = [{"image": {"url": SIGNED}}]
+    b_files = further_files_of({"channel_id": "8", "content": "<:ab:77>", "embeds": embeds})
+    async with database.transaction() as connection:
+        a, b = await full_channel(connection, 7, "a"), await full_channel(connection, 8, "b")
+        await stored(connection, a, with_files(1, picture(77)))
+        await keep(connection, a, {77: b"secret"})
+        await stored(connection, b, with_files(1, further=b_files))
+        own = await served_files.find(connection, a.key, MessageId(1), 1)
+        assert own is not None
+        assert own.whole is not None
+        for number in range(1, len(b_files) + 1):
+            shown = await served_files.find(connection, b.key, MessageId(1), number)
+            assert shown is not None
+            assert (shown.whole, shown.thumbnail) == (None, None)
 
 
 def test_a_picture_on_another_site_is_read_from_discords_copy() -> None:
@@ -95,8 +134,9 @@ def test_emoji_of_a_guild_in_a_text_are_files() -> None:
     """Each once, by its number; an animated one is asked for as such."""
     found = further_files_of({"content": "ahoy <:anchor:55> <a:wave:66> <:anchor:55> <:no:x> :smile:"})
     assert [(file.id, file.name, file.role) for file in found] == [
-        (55, "anchor", FileRole.EMOJI), (66, "wave", FileRole.EMOJI),
+        (found[0].id, "anchor", FileRole.EMOJI), (found[1].id, "wave", FileRole.EMOJI),
     ]  # fmt: skip
+    assert ["/55." in file.handle for file in found] == [True, False]
     assert [file.handle.endswith("?animated=true") for file in found] == [False, True]
 
 

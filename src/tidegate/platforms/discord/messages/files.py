@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from hashlib import sha256
 from urllib.parse import parse_qs, unquote, urlsplit
@@ -44,16 +44,17 @@ def further_files_of(found: Json) -> tuple[File, ...]:
 def further_files_by_role(found: Json) -> Mapping[FileRole, tuple[File, ...]]:
     """The same by place, for the places that *found* mentions: an update may be a part of a message."""
     own = {file.id for file in files_of(found)}
-    readers = {
-        "message_snapshots": (FileRole.FORWARD, _forwarded),
-        "embeds": (FileRole.EMBED, _embedded),
-        "components": (FileRole.COMPONENT, _laid_out),
-        "sticker_items": (FileRole.STICKER, _stickers),
-        "content": (FileRole.EMOJI, _emoji),
+    numbers = _Numbers(text_in(found.get("channel_id")), frozenset(_listed(found)))
+    places = {
+        "message_snapshots": (FileRole.FORWARD, _forwarded(found, numbers)),
+        "embeds": (FileRole.EMBED, _embedded(found, numbers)),
+        "components": (FileRole.COMPONENT, _laid_out(found, numbers)),
+        "sticker_items": (FileRole.STICKER, _stickers(found)),
+        "content": (FileRole.EMOJI, _emoji(found)),
     }
     return {
-        role: _once(replace(file, role=role) for file in read(found) if file.id not in own)
-        for name, (role, read) in readers.items()
+        role: _once(replace(file, role=role) for file in files if file.id not in own)
+        for name, (role, files) in places.items()
         if name in found
     }
 
@@ -97,31 +98,34 @@ def _still(one: Json, mime: str) -> PhotoSize | None:
     return PhotoSize(0, FileHandle(f"{address}{mark}format=webp&width=320&height=320"))
 
 
-def _forwarded(found: Json) -> Iterator[File]:
-    for snapshot in objects_in(found.get("message_snapshots")):
-        inner = object_in(snapshot.get("message"))
+def _forwarded(found: Json, numbers: _Numbers) -> Iterator[File]:
+    for inner in _snapshots(found):
         yield from _attachments(inner)
-        yield from _embedded(inner)
-        yield from _laid_out(inner)
+        yield from _embedded(inner, numbers)
+        yield from _laid_out(inner, numbers)
         yield from _stickers(inner)
 
 
-def _embedded(found: Json) -> Iterator[File]:
+def _snapshots(found: Json) -> list[Json]:
+    return [object_in(one.get("message")) for one in objects_in(found.get("message_snapshots"))]
+
+
+def _embedded(found: Json, numbers: _Numbers) -> Iterator[File]:
     for embed in objects_in(found.get("embeds")):
         for name in _PICTURES:
-            yield from _shown(object_in(embed.get(name)))
+            yield from _shown(object_in(embed.get(name)), numbers)
         for name in _ICONS:
             part = object_in(embed.get(name))
-            yield from _shown({"url": part.get("icon_url"), "proxy_url": part.get("proxy_icon_url")})
+            yield from _shown({"url": part.get("icon_url"), "proxy_url": part.get("proxy_icon_url")}, numbers)
 
 
-def _laid_out(found: Json) -> Iterator[File]:
+def _laid_out(found: Json, numbers: _Numbers) -> Iterator[File]:
     waiting = [(one, 0) for one in objects_in(found.get("components"))[::-1]]
     while waiting:
         one, depth = waiting.pop()
         for held in (one, *objects_in(one.get("items"))):
             for name in ("media", "file"):
-                yield from _shown(object_in(held.get(name)), held)
+                yield from _shown(object_in(held.get(name)), numbers, held)
         if depth < _DEEPEST:
             below = [inner for name in _BELOW for inner in _objects(one.get(name))]
             waiting += [(inner, depth + 1) for inner in below[::-1]]
@@ -139,20 +143,21 @@ def _stickers(found: Json) -> Iterator[File]:
 
 
 def _emoji(found: Json) -> Iterator[File]:
-    """A guild's own emoji in a text."""
+    """A guild's own emoji in a text. Its writer chose the number, so it is never that of an attachment."""
     for mark, name, written in _EMOJI.findall(text_in(found.get("content"))):
         number = id_in(written)
         if number is not None:
             handle = FileHandle(f"{_CDN}/emojis/{number}.webp" + ("?animated=true" if mark else ""))
-            yield File(FileId(number), name, 0, "image/webp", FileKind.MEDIA, handle, form=FileForm.STICKER)
+            derived = FileId(_derived(f"emoji/{number}"))
+            yield File(derived, name, 0, "image/webp", FileKind.MEDIA, handle, form=FileForm.STICKER)
 
 
-def _shown(media: Json, held: Json | None = None) -> Iterator[File]:
+def _shown(media: Json, numbers: _Numbers, held: Json | None = None) -> Iterator[File]:
     """A picture or file with an address: Discord's own, or its copy of one that lies elsewhere."""
     address = own_address(media.get("url")) or own_address(media.get("proxy_url"))
     if not address:
         return
-    number = id_in(media.get("attachment_id")) or _number_in(address)
+    number = id_in(media.get("attachment_id")) or numbers.of(address)
     mime = text_in(media.get("content_type")) or _UNKNOWN_TYPE
     known = {"content_type": mime} if mime != _UNKNOWN_TYPE else {"content_type": "image/"}
     yield File(
@@ -191,13 +196,33 @@ def expiry_of(address: str) -> datetime | None:
         return None
 
 
-def _number_in(address: str) -> int:
-    """The number of a file by its address: its attachment's, or one that is derived and so negative."""
-    parts = urlsplit(address)
-    steps = parts.path.split("/")
-    if len(steps) == 5 and steps[1] == "attachments" and (number := id_in(steps[3])) is not None:
-        return number
-    return -1 - (int.from_bytes(sha256(f"{parts.netloc}{parts.path}".encode()).digest()[:8], "big") >> 1)
+@dataclass(frozen=True, slots=True)
+class _Numbers:
+    """Numbers of files that a message shows by an address, which a bot writes freely.
+
+    So an attachment's number counts only where Discord *listed* it with the message. Any other is derived, and so
+    negative; with the *channel*, because who may read that channel may read the file.
+    """
+
+    channel: str
+    listed: frozenset[int]
+
+    def of(self, address: str) -> int:
+        parts = urlsplit(address)
+        steps = parts.path.split("/")
+        if len(steps) == 5 and steps[1] == "attachments" and (number := id_in(steps[3])) in self.listed:
+            return number
+        return _derived(f"{self.channel}/{parts.netloc}{parts.path}")
+
+
+def _listed(found: Json) -> Iterator[int]:
+    """The numbers of the attachments of a message and of what it forwards."""
+    for one in (found, *_snapshots(found)):
+        yield from (file.id for file in _attachments(one))
+
+
+def _derived(text: str) -> int:
+    return -1 - (int.from_bytes(sha256(text.encode()).digest()[:8], "big") >> 1)
 
 
 def _objects(value: object) -> list[Json]:
