@@ -232,6 +232,23 @@ class TestFollowing:
         assert await texts(mirror, ann) == truth(ann)
         assert await mirror.rows("SELECT FROM messages WHERE text = 'not mirrored'") == []
 
+    async def test_a_deletion_elsewhere_leaves_no_trace(self, mirror: Mirror, world: World, ann: Channel) -> None:
+        """It names no chat; one that follows the box and has its whole history knows that it is not its own."""
+        ada = world.accounts[1_000_001]
+        zoe, quiet = (world.add_private_chat(ada, world.add_person(name)) for name in ("Zoe", "Quiet"))
+        for chat in (zoe, quiet):
+            world.post(chat, "here")
+        await mirrored(mirror, ann, zoe)
+        ann.pushes = zoe.pushes = quiet.pushes = False
+        late = world.post(ann, "not for long").id
+        world.delete(ann, [2, late])
+        world.delete(quiet, list(quiet.messages))
+        await mirror.connect()
+        await mirror.settle()
+        assert await texts(mirror, ann) == truth(ann)
+        assert await texts(mirror, zoe) == truth(zoe)
+        assert await mirror.rows("SELECT FROM early_deletions") == []
+
     async def test_a_gap_in_the_news_is_closed_by_the_box(self, mirror: Mirror, world: World, ann: Channel) -> None:
         """A pushed message after a lost one is stored and proves nothing; one call fills the gap."""
         await mirrored(mirror, ann)

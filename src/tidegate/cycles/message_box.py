@@ -168,7 +168,8 @@ async def store_box_updates(lane: Lane, database: Database, updates: Sequence[Bo
             return None
         followed = follow_updates(state.changes, updates)
         stored = StoredBoxUpdates([place.channel for place in places], is_gap=followed.is_gap)
-        await store_page(connection, lane.account, places, followed.page, stored.tally, live=True)
+        page = followed.page
+        await store_page(connection, lane.account, places, page, stored.tally, live=True, is_gap=followed.is_gap)
         await account_boxes.move(connection, claim.account, replace(state, changes=followed.known))
         return stored
 
@@ -184,13 +185,19 @@ async def store_page(
     tally: IngestTally,
     *,
     live: bool = False,
+    is_gap: bool = False,
 ) -> None:
-    """Store changes of a box in its chats. A deletion names no chat, so it is looked for in each of them.
+    """Store changes of a box in its chats. A deletion names no chat, so it is looked for in all of them.
 
     Numbers of messages are the account's own, so at most one chat has each.
     """
+    keys = [place.key for place in places]
+    known = await account_boxes.known_in(connection, keys, page.deleted) if page.deleted else {}
     for place in places:
         updates = page.updates_of(place.channel)
+        if not is_gap and _knows_its_messages(place):
+            own = known.get(place.key, set()) | {one.id for one in (*updates.posted, *updates.edited)}
+            updates = replace(updates, deleted=[number for number in updates.deleted if number in own])
         if updates.brings_nothing:
             continue
         taken = IngestTally()
@@ -208,6 +215,11 @@ async def store_page(
             )
             await feed.record(connection, place.title, read)
         tally.add(taken)
+
+
+def _knows_its_messages(place: ScanPlace) -> bool:
+    """Whether a chat has every message up to the counter; any other may yet get one that was deleted before."""
+    return place.memory.changes is not None and not place.lacks_history
 
 
 async def _prove(connection: Connection, key: ChannelKey, newest_seen: int, posted: Sequence[Message]) -> None:

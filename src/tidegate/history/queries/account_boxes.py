@@ -52,3 +52,16 @@ async def unproven(connection: Connection, keys: Collection[ChannelKey]) -> dict
     for row in rows:
         found.setdefault(ChannelKey(row["channel"]), set()).add(MessageId(row["id"]))
     return found
+
+
+async def known_in(
+    connection: Connection, keys: Collection[ChannelKey], numbers: Collection[MessageId]
+) -> dict[ChannelKey, set[MessageId]]:
+    """Which of these messages are stored in which of these chats."""
+    rows = await connection.fetch(
+        "SELECT channel, id FROM messages WHERE channel = ANY($1) AND id = ANY($2)", list(keys), list(numbers)
+    )
+    found: dict[ChannelKey, set[MessageId]] = {}
+    for row in rows:
+        found.setdefault(ChannelKey(row["channel"]), set()).add(MessageId(row["id"]))
+    return found

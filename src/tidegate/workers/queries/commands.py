@@ -156,7 +156,9 @@ async def _public(connection: Connection, result: Any) -> Any:
         "SELECT number FROM channels WHERE private_to IS NOT NULL AND number = ANY($1)", numbers
     )
     hidden = {row["number"] for row in private}
-    shown = {name: [one for one in rows if one["channel"] not in hidden] for name, rows in lists.items()}
+    shown: dict[str, Any] = {
+        name: [one for one in rows if one["channel"] not in hidden] for name, rows in lists.items()
+    }
     if "failed" in found:
         failed = sum(one["error"] is not None for one in shown["channels"])
         shown |= {"succeeded": len(shown["channels"]) - failed, "failed": failed}
