@@ -52,6 +52,19 @@ async def test_a_proxy_is_tried_used_and_never_shown(home: Path, control: str, d
         assert len(proxy.places) == used, "it is not used any more"
 
 
+async def test_a_name_that_is_refused_leaves_the_proxy_as_it_was(home: Path, control: str) -> None:  # noqa: F811
+    """bad-input-gets-a-sentence: one command, and all of it or nothing."""
+    await add_account(home, control)
+    async with relay_proxy() as proxy:
+        for name in ("reader", " ", "two\nlines"):
+            change = ("account", "set", "reader", "--proxy", proxy.url, "--rename", name)
+            done = await asyncio.to_thread(tidegate, *change, home=home)
+            assert done.returncode == 2, done.stderr
+        assert proxy.places == []
+    [account] = await asyncio.to_thread(accounts, home)
+    assert account["proxy"] is None
+
+
 async def test_a_running_worker_connects_through_a_new_proxy(home: Path, control: str) -> None:  # noqa: F811
     """Without a restart: it hangs up and connects again."""
     await add_account(home, control)

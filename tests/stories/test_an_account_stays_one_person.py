@@ -9,23 +9,26 @@ from dataclasses import dataclass
 
 import pytest
 
+from tests.platforms.relay_proxy import relay_proxy
 from tests.waiting import until
-from tidegate.accounts.queries import accounts
+from tidegate.accounts.queries import accounts, secrets
 from tidegate.app import operator_requests
-from tidegate.app.account_setup import join, new_account, rejoin
-from tidegate.app.composition import Runtime, run_worker
+from tidegate.app.account_setup import join, new_account, rejoin, set_proxy
+from tidegate.app.composition import Runtime, key_ring, run_worker
 from tidegate.app.settings import Settings
 from tidegate.app.worker_setup import worker_setup
 from tidegate.core.account import Account, AccountState, Standing
 from tidegate.core.clock import SystemClock
 from tidegate.core.errors import BadInput
 from tidegate.core.platform import Platform, registered_platforms
+from tidegate.core.rules.proxy_address import parse_proxy
 from tidegate.loopback.control_server import serving
 from tidegate.loopback.counting_world import World
 from tidegate.loopback.discord import World as DiscordWorld
 from tidegate.loopback.platform_set import Platforms
 from tidegate.loopback.telegram import World as TelegramWorld
 from tidegate.loopback.whatsapp import World as WhatsAppWorld
+from tidegate.platforms.account_proxy import proxy_of
 from tidegate.platforms.discord import DISCORD
 from tidegate.platforms.telegram import TELEGRAM
 
@@ -123,6 +126,29 @@ async def test_nobody_else_is_signed_in_as_it_and_nobody_twice(town: Town, platf
     await join(runtime, new_account("other", platform, Standing.NORMAL, town.control), bob)
     async with runtime.database.connection() as connection:
         assert [one.account.state for one in await accounts.listing(connection)] == [AccountState.ACTIVE] * 2
+
+
+async def test_a_proxy_that_is_set_during_a_sign_in_stays(town: Town) -> None:
+    """Signing in again stores what the sign-in made, and not the proxy that the account had when it began."""
+    runtime = town.runtime
+    await join(runtime, new_account("shop", DISCORD, Standing.NORMAL, town.control), Somebody(town, 0))
+    async with relay_proxy() as proxy, relay_proxy() as other:
+        async with runtime.database.transaction() as connection:
+            shop = (await accounts.find(connection, "shop")).account
+            await accounts.change_state(connection, shop.id, AccountState.SIGNED_OUT, expected=[AccountState.ACTIVE])
+            shop = (await accounts.find(connection, "shop")).account
+        await set_proxy(runtime, shop, parse_proxy(proxy.url))
+
+        class Slow(Somebody):
+            """Meanwhile the operator sets another proxy."""
+
+            async def token(self) -> str:
+                await set_proxy(runtime, shop, parse_proxy(other.url))
+                return await super().token()
+
+        await rejoin(runtime, shop, Slow(town, 0))
+    vault = secrets.AccountVault(runtime.database, await key_ring(runtime), shop.id)
+    assert await proxy_of(vault) == parse_proxy(other.url)
 
 
 @asynccontextmanager

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import httpx
 import pytest
+from structlog.testing import capture_logs
 
 from tests.history.rich_messages import ADA, file, wrote
 from tests.media.kept_files import digest, post
@@ -30,11 +31,11 @@ from tests.web.api_client import refused, token
 from tests.web.visiting import loaded, sign_in
 from tests.web.web_client import answering
 from tidegate.channels.queries.channels import KnownChannel
-from tidegate.core.ids import MessageId
+from tidegate.core.ids import MessageId, Sha256
 from tidegate.database.pool import Database
 from tidegate.history.queries import messages
 from tidegate.media.local_store import LocalStore
-from tidegate.media.store import key_of
+from tidegate.media.store import StoreTrouble, key_of
 from tidegate.platforms.interface import File, FileForm
 from tidegate.web import make_app
 
@@ -273,6 +274,31 @@ async def test_what_is_not_there_is_said(
     assert refused(away, 503) == "The media store cannot be read right now. Try again in a moment."
     assert away.headers["retry-after"] == "30"
     assert str(tmp_path) not in away.text
+
+
+class BreakingStore(LocalStore):
+    """Goes away after the first piece of every file."""
+
+    async def read(self, sha256: Sha256, *, offset: int = 0, length: int | None = None) -> AsyncIterator[bytes]:
+        async for piece in super().read(sha256, offset=offset, length=length):
+            yield piece
+            raise StoreTrouble("The disk is gone.")
+
+
+async def test_a_store_that_goes_away_in_between_leaves_no_traceback(
+    database: Database, channel: KnownChannel, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The connection is cut, so nobody takes a part for the file; the log says why, without a traceback."""
+    tmp_path.chmod(0o700)
+    address, _ = await one_file(database, tmp_path, channel, bytes(3 << 20), name="a.bin")
+    app = make_app(database, loaded(TIDEGATE_HOME=str(tmp_path)))
+    app.state.media_store = BreakingStore(Path(app.state.media_store.name))
+    async with answering(app) as client:
+        await sign_in(client, database)
+        with capture_logs() as lines, pytest.raises(httpx.RemoteProtocolError):
+            await client.get(address)
+    assert [(line["event"], line["problem"]) for line in lines] == [("web.file_cut_short", "The disk is gone.")]
+    assert not [record for record in caplog.records if record.exc_info]
 
 
 async def test_a_large_file_is_streamed(

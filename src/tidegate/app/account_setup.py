@@ -71,7 +71,8 @@ async def rejoin(runtime: Runtime, account: Account, person: SignInPrompts) -> M
     ring = await key_ring(runtime)
     async with runtime.database.transaction() as connection:
         for name, secret in signed_in.secrets.items():
-            await secrets.keep(connection, ring, account.id, name, secret)
+            if name != PROXY:  # it may have been changed meanwhile
+                await secrets.keep(connection, ring, account.id, name, secret)
         await accounts.note_identity(connection, account.id, me.id)
         await accounts.change_state(connection, account.id, AccountState.ACTIVE, expected=[AccountState.SIGNED_OUT])
         await commands.ask(connection, account.id, "look_again", {})

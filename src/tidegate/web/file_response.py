@@ -12,6 +12,7 @@ from http import HTTPStatus
 import structlog
 from fastapi import HTTPException, Request
 from fastapi.responses import Response, StreamingResponse
+from starlette.types import Send
 
 from tidegate.media.queries.served_files import ServedBytes, ServedFile
 from tidegate.media.store import BytesMissing, MediaStore, StoreTrouble
@@ -108,7 +109,17 @@ async def _streamed(
     except StoreTrouble as problem:
         _log.warning("web.media_store_away", store=store.name, problem=str(problem))
         raise HTTPException(HTTPStatus.SERVICE_UNAVAILABLE, _AWAY, _AGAIN) from problem
-    return StreamingResponse(_all(first, pieces), status, headers)
+    return _FileStream(_all(first, pieces), status, headers)
+
+
+class _FileStream(StreamingResponse):
+    """Stops where the store goes away; the server cuts a connection whose response is incomplete."""
+
+    async def stream_response(self, send: Send) -> None:
+        try:
+            await super().stream_response(send)
+        except StoreTrouble as problem:
+            _log.warning("web.file_cut_short", problem=str(problem))
 
 
 async def _all(first: bytes, others: AsyncIterator[bytes]) -> AsyncIterator[bytes]:

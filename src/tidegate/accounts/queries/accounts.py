@@ -189,11 +189,16 @@ async def set_standing(connection: Connection, account: Account, standing: Stand
     await feed.record(connection, account.name, changed)
 
 
-async def rename(connection: Connection, account: Account, name: str) -> None:
-    """Call an account otherwise, with its event; inside a transaction. Whatever belongs to it names it by number."""
+async def require_new_name(connection: Connection, name: str) -> None:
+    """Refuse a name that no account can be given."""
     if not name.isprintable():
         raise BadInput("An account's name is one line, without characters that cannot be seen.")
     await require_free(connection, name)
+
+
+async def rename(connection: Connection, account: Account, name: str) -> None:
+    """Call an account otherwise, with its event; inside a transaction. Whatever belongs to it names it by number."""
+    await require_new_name(connection, name)
     try:
         await connection.execute("UPDATE accounts SET name = $2 WHERE id = $1", account.id, name)
     except asyncpg.UniqueViolationError:

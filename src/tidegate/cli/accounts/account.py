@@ -208,11 +208,15 @@ def set_(
 
 
 async def _set(name: str, standing: Standing | None, rename: str | None, proxy: str | None) -> None:
+    from tidegate.accounts.queries import accounts
     from tidegate.app import operator_requests
 
     pace = ""
     async with command_runner.runtime() as runtime:
-        if proxy is not None:  # first: it can be refused by others than us
+        if rename is not None:  # before a proxy is stored, so that a refused name changes nothing
+            async with runtime.database.connection() as connection:
+                await accounts.require_new_name(connection, rename)
+        if proxy is not None:  # before the rest: it can be refused by others than us
             await _set_proxy(runtime, name, proxy)
         async with runtime.database.transaction() as connection:
             if standing is not None:
