@@ -21,7 +21,7 @@ from tidegate.core.errors import (
     SignedOut,
 )
 from tidegate.platforms.interface import ChannelDeleted, UploadLost
-from tidegate.platforms.whatsapp.errors import read_trouble, send_trouble, stopped_by
+from tidegate.platforms.whatsapp.errors import connect_trouble, read_trouble, send_trouble, stopped_by
 
 NOON = datetime(2026, 6, 1, 12, tzinfo=UTC)
 
@@ -89,3 +89,9 @@ def test_what_stops_an_account() -> None:
         assert isinstance(halted, Halted)
         assert halted.leaves is AccountState.PAUSED
     assert stopped_by({"event": "disconnected"}, NOON) is None
+
+
+def test_a_proxy_is_named_without_its_password() -> None:
+    """The library's words may hold the address it was given, and they are stored and shown."""
+    said = str(connect_trouble('parse "http://reader:p%40ss@proxy.example:8080": no such proxy'))
+    assert said == 'WhatsApp cannot be reached: parse "http://proxy.example:8080": no such proxy.'

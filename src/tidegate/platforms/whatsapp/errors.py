@@ -120,7 +120,8 @@ def stopped_by(event: Mapping[str, Any], now: datetime) -> errors.SignedOut | er
 
 def connect_trouble(said: str) -> errors.PlatformError:
     """The error when the first connection failed; the worker tries again after a while."""
-    return errors.PlatformError(f"WhatsApp cannot be reached: {said}.")
+    without_password = re.sub(r"(?<=://)[^\s/@]*@", "", said)
+    return errors.PlatformError(f"WhatsApp cannot be reached: {without_password}.")
 
 
 def _plain(reason: str) -> str:
