@@ -18,6 +18,8 @@ from tidegate.cycles.forecast import foresee
 from tidegate.loopback.faults import Fault, FaultKind
 from tidegate.loopback.telegram import TelegramServer, World
 from tidegate.loopback.telegram.world.channels import Channel
+from tidegate.loopback.telegram.world.schema import PostSpec, PreviewSpec
+from tidegate.loopback.telegram.world.world_changes import post, preview
 from tidegate.scans.queries import scan_memory
 
 BOX = ("updates.getState", "updates.getDifference")
@@ -202,6 +204,29 @@ class TestFollowing:
         assert not calls
         spans = await mirror.rows("SELECT spans::text FROM coverage WHERE kind = 'messages'")
         assert [row["spans"] for row in spans] == ["{[0,7)}"]
+
+    @pytest.mark.parametrize("heard", [True, False])
+    async def test_pins_and_late_previews_need_no_reconcile(
+        self, mirror: Mirror, world: World, ann: Channel, heard: bool
+    ) -> None:
+        """A pin names its chat and a preview names none; they are stored as they come, pushed or not."""
+        [link] = post(world, PostSpec(channel="+1000001/Ann", kind="link_pending"))
+        await mirrored(mirror, ann)
+        ann.pushes = heard
+        async with working(mirror, None):
+            world.pin(ann, 2)
+            world.pin(ann, 3)
+            world.pin(ann, 3, pinned=False)
+            preview(world, PreviewSpec(channel="+1000001/Ann", message=link))
+            if heard:
+                await until(same(mirror, ann))
+        if not heard:
+            await mirror.connect()
+            await mirror.cycle()
+        rows = await mirror.rows("SELECT id, content FROM messages WHERE id = ANY($1) ORDER BY id", [2, 3, link])
+        assert [row["content"] for row in rows[:2]] == [{"marks": ["pinned"]}, None]
+        assert "awaited_preview" not in rows[2]["content"]
+        assert "preview" in rows[2]["content"]
 
     async def test_a_restart_costs_one_call(self, mirror: Mirror, world: World, ann: Channel) -> None:
         """Nobody knows what was pushed meanwhile, so the box is asked once for all chats."""

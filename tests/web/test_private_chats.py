@@ -121,6 +121,19 @@ async def test_what_is_public_is_told_all_the_same(
     assert "channel.enabled" in kinds
 
 
+async def test_the_feed_moves_past_them(client: httpx.AsyncClient, database: Database, chat: KnownChannel) -> None:
+    """Where only events about private chats follow, the next question does not walk over them again."""
+    await can_be_told(database)
+    before = (await client.get("/api/feed?after=now")).json()["next"]
+    async with database.transaction() as connection:
+        for _ in range(3):
+            await feed.record(connection, TITLE, ChannelRead(channel=chat.number, topic=None, messages=2, archives=0))
+    await can_be_told(database)
+    page = (await client.get(f"/api/feed?after={before}")).json()
+    assert page["events"] == []
+    assert page["next"] == (await client.get("/api/feed?after=now")).json()["next"] != before
+
+
 async def test_a_token_that_names_one_reads_it(named: httpx.AsyncClient, chat: KnownChannel) -> None:
     """Its messages, context, search and people, and nothing else."""
     [listed] = (await named.get("/api/channels")).json()["channels"]

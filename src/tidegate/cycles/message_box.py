@@ -109,7 +109,8 @@ async def _keep_difference(context: ScanContext, answer: BoxDifference, tally: I
             missing = await _unmentioned(connection, places, found, recalled) if answer.final else {}
             if not missing:
                 linked = {chat: updates.posted for chat, updates in found.chats.items()}
-                page = BoxPage(_with_recalled(found.chats, recalled), linked, [*found.deleted, *_gone(recalled)])
+                deleted = [*found.deleted, *_gone(recalled)]
+                page = BoxPage(_with_recalled(found.chats, recalled), linked, deleted, found.previewed)
                 await store_page(connection, account, places, page, tally)
                 await account_boxes.move(connection, account.id, answer.state)
                 return answer.state if state is None or state.changes <= answer.state.changes else state

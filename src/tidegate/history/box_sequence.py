@@ -10,23 +10,24 @@ from dataclasses import dataclass, replace
 
 from tidegate.core.ids import ChannelId, MessageId
 from tidegate.history.rules.live_sequence import SequenceStep, follow
-from tidegate.platforms.interface import BoxUpdates, ChannelUpdates, Message
+from tidegate.platforms.interface import BoxUpdates, ChannelUpdates, Message, Previewed
 
 _NOTHING = ChannelUpdates(None)
 
 
 @dataclass(frozen=True, slots=True)
 class BoxPage:
-    """Changes of several chats, of which the messages *linked* prove coverage; *deleted* are of any chat."""
+    """Changes of several chats, of which the messages *linked* prove coverage; *deleted* and *previewed* are of any."""
 
     chats: Mapping[ChannelId, ChannelUpdates]
     linked: Mapping[ChannelId, Sequence[Message]]
     deleted: Sequence[MessageId] = ()
+    previewed: Sequence[Previewed] = ()
 
     def updates_of(self, chat: ChannelId) -> ChannelUpdates:
-        """The changes of one chat; a deletion names none, so it may be of this one."""
+        """The changes of one chat; a deletion and a late preview name none, so they may be of this one."""
         found = self.chats.get(chat, _NOTHING)
-        return replace(found, deleted=[*found.deleted, *self.deleted])
+        return replace(found, deleted=[*found.deleted, *self.deleted], previewed=self.previewed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,10 +53,14 @@ def follow_updates(known: int, updates: Sequence[BoxUpdates]) -> FollowedUpdates
         for chat, found in one.chats.items():
             before = chats.get(chat, _NOTHING)
             chats[chat] = replace(
-                before, posted=[*before.posted, *found.posted], edited=[*before.edited, *found.edited]
+                before,
+                posted=[*before.posted, *found.posted],
+                edited=[*before.edited, *found.edited],
+                patched=[*before.patched, *found.patched],
             )
     for one in linked:
         for chat, found in one.chats.items():
             proven.setdefault(chat, []).extend(found.posted)
-    page = BoxPage(chats, proven, [number for one in stored for number in one.deleted])
+    deleted = [number for one in stored for number in one.deleted]
+    page = BoxPage(chats, proven, deleted, [made for one in stored for made in one.previewed])
     return FollowedUpdates(page, known if followed.known is None else followed.known, bool(followed.apart))

@@ -130,13 +130,15 @@ class BoxState:
 class BoxUpdates:
     """The changes in an account's message box, up to the value *upto* of its counter, by *steps*.
 
-    The updates of each chat have no counter of their own. A deletion names no chat: *deleted* are messages of any.
+    The updates of each chat have no counter of their own. A deletion and a late preview name no chat: *deleted* and
+    *previewed* are of any.
     """
 
     upto: int
     steps: int
     chats: Mapping[ChannelId, ChannelUpdates] = field(default_factory=dict)
     deleted: Sequence[MessageId] = ()
+    previewed: Sequence[Previewed] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -252,8 +252,8 @@ def difference_of(answer: Any) -> Difference | TooLong:
         posted=_translated(posted, people),
         edited=_translated(_messages(answer.other_updates, types.UpdateEditChannelMessage), people),
         deleted=[number for one in answer.other_updates for number in _deleted(one)],
-        patched=[pin for one in answer.other_updates for pin in _pins(one)],
-        previewed=[made for one in answer.other_updates for made in _previews(one)],
+        patched=[pin for one in answer.other_updates for pin in pins_in(one)],
+        previewed=[made for one in answer.other_updates for made in previews_in(one)],
         recounted=[told for one in answer.other_updates if (told := _recount(one)[1]) is not None],
     )
     return Difference(updates, final=bool(answer.final))
@@ -273,20 +273,21 @@ def _deleted(update: Any) -> list[MessageId]:
     return []
 
 
-def _pins(update: Any) -> list[Patch]:
-    if isinstance(update, types.UpdatePinnedChannelMessages):
+def pins_in(update: Any) -> list[Patch]:
+    """The messages that an update pins or unpins."""
+    if isinstance(update, types.UpdatePinnedChannelMessages | types.UpdatePinnedMessages):
         return [Patch(MessageId(number), marks={PINNED: bool(update.pinned)}) for number in update.messages]
     return []
 
 
-def _previews(update: Any) -> list[Previewed]:
+def previews_in(update: Any) -> list[Previewed]:
     """The preview that an update brings; one that breaks its schema is left to the next reconcile."""
-    if not isinstance(update, types.UpdateChannelWebPage):
+    if not isinstance(update, types.UpdateChannelWebPage | types.UpdateWebPage):
         return []
     try:
         made = preview_made(update.webpage)
     except _MALFORMED as problem:
-        _log.warning("telegram.preview_unreadable", channel=update.channel_id, problem=repr(problem))
+        _log.warning("telegram.preview_unreadable", channel=getattr(update, "channel_id", None), problem=repr(problem))
         return []
     return [] if made is None else [made]
 
@@ -309,7 +310,11 @@ def _hint(update: Any, people: People, number_of: NumberOf) -> UpdateHint | None
         return _message_hint(update, people)
     if isinstance(update, _COUNTED):
         news = ChannelUpdates(
-            update.pts, update.pts_count, deleted=_deleted(update), patched=_pins(update), previewed=_previews(update)
+            update.pts,
+            update.pts_count,
+            deleted=_deleted(update),
+            patched=pins_in(update),
+            previewed=previews_in(update),
         )
         return UpdateHint(ChannelId(update.channel_id), news)
     if isinstance(update, types.UpdateChannelTooLong | types.UpdateChannel):

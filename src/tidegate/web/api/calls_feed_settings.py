@@ -76,8 +76,11 @@ async def happened(database: InDatabase, _: ReaderOfAll, asked: Annotated[FeedQu
         if asked.after == "now":
             return answer({"events": [], "next": str(await feed.latest(connection))})
         after = feed.START if asked.after is None else feed.FeedCursor.parse(asked.after)
+        newest = await feed.latest(connection)  # before the events are read: what is newer may not be among them
         events = await feed.read(connection, after, asked.limit, private=False)
     following = events[-1].cursor if events else after
+    if len(events) < asked.limit:  # what is left up to the newest is about private chats
+        following = max(following, newest)
     return answer({"events": [event.as_json() for event in events], "next": str(following)})
 
 

@@ -12,10 +12,19 @@ from typing import Any
 from telethon.tl import types
 
 from tidegate.core.ids import ChannelId, MessageId
-from tidegate.platforms.interface import BoxDifference, BoxState, BoxTooLong, BoxUpdates, ChannelUpdates, Message
+from tidegate.platforms.interface import (
+    BoxDifference,
+    BoxState,
+    BoxTooLong,
+    BoxUpdates,
+    ChannelUpdates,
+    Message,
+    Patch,
+    Previewed,
+)
 from tidegate.platforms.telegram.chats.chat_numbers import ChatNumbers
 from tidegate.platforms.telegram.content.people import People, people_in
-from tidegate.platforms.telegram.translation import message_of
+from tidegate.platforms.telegram.translation import message_of, pins_in, previews_in
 
 COUNTED = (
     types.UpdateNewMessage,
@@ -85,20 +94,27 @@ def state_of(found: types.updates.State) -> BoxState:
 def _joined(updates: Iterable[Any], people: People, chats: ChatNumbers, *, upto: int, steps: int) -> BoxUpdates:
     posted: dict[ChannelId, list[Message]] = defaultdict(list)
     edited: dict[ChannelId, list[Message]] = defaultdict(list)
+    patched: dict[ChannelId, list[Patch]] = defaultdict(list)
+    previewed: list[Previewed] = []
     deleted: list[MessageId] = []
     for one in updates:
+        previewed += previews_in(one)
         if isinstance(one, types.UpdateDeleteMessages):
             deleted += [MessageId(number) for number in one.messages]
+        elif isinstance(one, types.UpdatePinnedMessages) and (pinned_in := chats.of(one.peer)) is not None:
+            patched[pinned_in] += pins_in(one)
         elif isinstance(one, types.UpdateNewMessage | types.UpdateEditMessage):
             where = chats.of(getattr(one.message, "peer_id", None))
             message = message_of(with_author(one.message, chats), people)
             if where is not None and message is not None:
                 (posted if isinstance(one, types.UpdateNewMessage) else edited)[where].append(message)
     found = {
-        chat: ChannelUpdates(None, posted=posted.get(chat, ()), edited=edited.get(chat, ()))
-        for chat in {**posted, **edited}
+        chat: ChannelUpdates(
+            None, posted=posted.get(chat, ()), edited=edited.get(chat, ()), patched=patched.get(chat, ())
+        )
+        for chat in {**posted, **edited, **patched}
     }
-    return BoxUpdates(upto, steps, found, deleted)
+    return BoxUpdates(upto, steps, found, deleted, previewed)
 
 
 def with_author(found: Any, chats: ChatNumbers) -> Any:
