@@ -174,6 +174,20 @@ async def test_a_file_that_is_larger_than_it_said_is_not_kept(scene: MediaScene)
     assert await scene.kept() == {}
 
 
+async def test_a_pause_of_another_run_ends_with_the_next_kept_file(scene: MediaScene) -> None:
+    """A worker that never paused itself clears what a run on request wrote."""
+    worker = scene.account()
+    await scene.mirrored(picture(scene.world))
+    assert (await worker.run()).kept == 1
+    scene.free = 500
+    await scene.mirrored(picture(scene.world))
+    assert (await scene.fetch()).paused is not None
+    scene.free = PLENTY
+    assert (await worker.run()).kept == 1
+    assert await scene.mirror.rows("SELECT FROM media_pauses") == []
+    assert "media.resumed" in await scene.told()
+
+
 async def test_a_full_disk_pauses_once_and_ends_by_itself(scene: MediaScene) -> None:
     """One notice however often it is tried, no try of a file is used up, and all goes on when there is room."""
     files = [picture(scene.world) for _ in range(3)]

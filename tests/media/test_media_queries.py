@@ -17,9 +17,11 @@ from tidegate.channels.queries.channels import KnownChannel
 from tidegate.core.ids import AccountId, MessageId, Sha256
 from tidegate.database.migrations.upgrade import upgrade
 from tidegate.database.pool import Address, Connection, Database, now_of
+from tidegate.events.queries import feed
 from tidegate.history.queries import erasure, messages
 from tidegate.history.queries.timeline import files_of
 from tidegate.media.noted_files import apply_policy
+from tidegate.media.policy_requests import PolicyRequest, change_policy
 from tidegate.media.queries import media_blobs, media_files, media_pauses, media_plans, media_rules, media_totals
 from tidegate.media.queries.media_files import KeptBytes, RenewedHandle
 from tidegate.media.queries.media_plans import BacklogEstimate
@@ -315,6 +317,29 @@ async def test_a_pause_is_told_once(database: Database) -> None:
         await media_pauses.clear_pause(connection, second)
         kinds = await connection.fetch("SELECT kind FROM events WHERE kind LIKE 'media.%' ORDER BY id")
         assert [row["kind"] for row in kinds] == ["media.paused", "media.resumed"]
+
+
+async def test_no_file_waits_once_media_are_off(database: Database) -> None:
+    """Nobody fetches then, so nobody would ever end a pause."""
+    async with database.transaction() as connection:
+        for name in ("first", "second"):
+            account = await add_account(connection, name)
+            await media_pauses.note_pause(connection, account, "the store", "The store is away.")
+        await change_policy(connection, PolicyRequest(enabled=False))
+        assert await media_pauses.sentences(connection) == []
+        kinds = await connection.fetch("SELECT kind FROM events WHERE kind LIKE 'media.%' ORDER BY id")
+        assert [row["kind"] for row in kinds] == ["media.paused", "media.resumed", "media.policy_changed"]
+
+
+async def test_the_policy_of_a_private_chat_is_a_private_event(database: Database) -> None:
+    """Who may not see private chats does not learn their titles from the policy."""
+    async with database.transaction() as connection:
+        channel = await full_channel(connection)
+        await connection.execute("UPDATE channels SET private_to = reader WHERE id = $1", channel.key)
+        await change_policy(connection, PolicyRequest(channel=channel.title, action="no"))
+    async with database.connection() as connection:
+        kinds = [[one.kind for one in await feed.read(connection, private=private)] for private in (True, False)]
+    assert ["media.policy_changed" in some for some in kinds] == [True, False]
 
 
 @pytest.mark.parametrize("stored_before", [False, True])

@@ -161,7 +161,8 @@ async def free(request: Request, database: InDatabase, form: Annotated[FreeForm,
         async with database.transaction() as connection:
             some = await storage.release(connection, kept.key, form.kind, most=_BATCH)
             if some:
-                await feed.record(connection, kept.title, MediaRemoved(files=some, blocked=False))
+                told = MediaRemoved(files=some, blocked=False, channel=kept.number)
+                await feed.record(connection, kept.title, told)
         removed += some
         if some < _BATCH:
             break
