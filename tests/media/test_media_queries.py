@@ -22,7 +22,7 @@ from tidegate.history.queries import erasure, messages
 from tidegate.history.queries.timeline import files_of
 from tidegate.media.noted_files import apply_policy
 from tidegate.media.policy_requests import PolicyRequest, change_policy
-from tidegate.media.queries import media_blobs, media_files, media_pauses, media_plans, media_rules, media_totals
+from tidegate.media.queries import media_blobs, media_files, media_pauses, media_plans, media_rules, media_totals, thumbnails
 from tidegate.media.queries.media_files import KeptBytes, RenewedHandle
 from tidegate.media.queries.media_plans import BacklogEstimate
 from tidegate.media.queries.media_totals import MediaTotal
@@ -304,6 +304,24 @@ async def test_a_handle_serves_only_its_account_and_its_time(database: Database)
         assert [one.handle for one in await take(connection, channel)] == [None]
         await renew(connection, channel.reader, None)
         assert [one.handle for one in await take(connection, channel)] == ["new"]
+
+
+async def test_lost_thumbnails_are_made_or_fetched_again(database: Database) -> None:
+    """A kept picture loses its thumbnail, which is drawn anew; a file with nothing else is wanted again."""
+    async with database.transaction() as connection:
+        channel = await full_channel(connection)
+        await stored(connection, channel, with_files(1, picture(10), picture(11)))
+        await keep(connection, channel, 10)
+        small = Sha256(bytes([9]) * 32)
+        assert await thumbnails.drawn(connection, BYTES.sha256, KeptBytes(small, 9, "image/webp"))
+        await connection.execute(
+            "UPDATE media_files SET state = 'skipped', reason = 'thumbnail', part = 'thumbnail', thumbnail = $1 "
+            "WHERE file = 11", small,
+        )  # fmt: skip
+        assert await media_blobs.note_missing(connection, [small], refetch=False) == 0
+        assert await media_blobs.note_missing(connection, [small], refetch=True) == 1
+        assert await states(connection) == {10: ("kept", ""), 11: ("wanted", "")}
+        assert await connection.fetchval("SELECT count(thumbnail) FROM media_files") == 0
 
 
 async def test_a_pause_is_told_once(database: Database) -> None:
