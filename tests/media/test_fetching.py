@@ -333,7 +333,7 @@ async def test_the_same_file_of_two_accounts_at_once_is_stored_once(
 
 
 async def test_a_file_that_is_replaced_under_the_same_name_is_kept_as_well(scene: MediaScene) -> None:
-    """An edit brings another file; the earlier one stays kept, and the message shows the new one."""
+    """An edit brings another file; the message shows the new one, and the earlier one stays until a sweep."""
     before, after = (scene.world.add_content("map.png", content) for content in (b"before", b"after"))
     await scene.mirrored(before)
     await scene.fetch()

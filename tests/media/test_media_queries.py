@@ -306,6 +306,25 @@ async def test_a_handle_serves_only_its_account_and_its_time(database: Database)
         assert [one.handle for one in await take(connection, channel)] == ["new"]
 
 
+async def test_files_that_no_message_shows_any_more_end(database: Database) -> None:
+    """An edit replaced one: its bytes are unused after the grace. One that another message shows stays."""
+    async with database.transaction() as connection:
+        channel = await full_channel(connection)
+        await stored(connection, channel, with_files(1, picture(10), picture(11)), with_files(2, picture(11)))
+        await keep(connection, channel, 10)
+        await keep(connection, channel, 11, KeptBytes(Sha256(bytes([8]) * 32), 900, "image/jpeg"))
+        edited = replace(with_files(1, picture(12)), edited_at=NOON)
+        await stored(connection, channel, edited)
+        now = await now_of(connection)
+        assert await media_files.end_unshown(connection, None, now - timedelta(days=1), most=9) is None
+        assert {state for state, _ in (await states(connection)).values()} == {"kept", "wanted"}
+        last = await media_files.end_unshown(connection, None, now + timedelta(hours=1), most=2)
+        assert last == ("telegram", 11)
+        assert await media_files.end_unshown(connection, last, now + timedelta(hours=1), most=2) is None
+        assert [state for state, _ in (await states(connection)).values()] == ["gone", "kept", "wanted"]
+        assert await media_blobs.unused(connection, now + timedelta(hours=1), most=9) == [BYTES.sha256]
+
+
 async def test_lost_thumbnails_are_made_or_fetched_again(database: Database) -> None:
     """A kept picture loses its thumbnail, which is drawn anew; a file with nothing else is wanted again."""
     async with database.transaction() as connection:

@@ -321,6 +321,34 @@ async def erase(connection: Connection, channel: ChannelKey, files: Collection[F
     )  # fmt: skip
 
 
+async def end_unshown(
+    connection: Connection, after: tuple[str, int] | None, before: datetime, *, most: int
+) -> tuple[str, int] | None:
+    """Of up to *most* files, those that no message shows any more are gone, as after an edit; a sweep deletes them.
+
+    Only such as did not change since *before*. Returns the platform and number to go on after; None at the end.
+    """
+    rows = await connection.fetch(
+        """
+        WITH page AS (
+            SELECT platform, file FROM media_files WHERE (platform, file) > ($1, $2) ORDER BY platform, file LIMIT $4
+        ), ended AS (
+            UPDATE media_files f
+            SET state = 'gone', reason = 'Its message no longer shows it.', sha256 = NULL, thumbnail = NULL,
+                handle = NULL, handle_of = NULL, handle_until = NULL, next_try_at = NULL, changed_at = clock_now()
+            FROM page p
+            WHERE f.platform = p.platform AND f.file = p.file AND f.changed_at < $3
+              AND (f.sha256 IS NOT NULL OR f.thumbnail IS NOT NULL OR f.state IN ('wanted', 'failed'))
+              AND NOT EXISTS (SELECT FROM attachments a JOIN channels c ON c.id = a.channel
+                              WHERE a.file = f.file AND c.platform = f.platform)
+        )
+        SELECT platform, file FROM page ORDER BY platform, file
+        """,
+        *(after or ("", 0)), before, most,
+    )  # fmt: skip
+    return (rows[-1]["platform"], rows[-1]["file"]) if len(rows) == most else None
+
+
 async def still_wanted(connection: Connection, files: Collection[tuple[str, int]]) -> set[tuple[str, int]]:
     """Which of these files, by platform and number, are still to be fetched."""
     rows = await connection.fetch(
