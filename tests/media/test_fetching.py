@@ -358,3 +358,18 @@ async def test_a_lost_connection_costs_no_file_a_try(scene: MediaScene) -> None:
     await scene.mirror.pass_time(minutes=5)
     await scene.mirror.connect()
     assert (await scene.fetch()).kept == 1
+
+
+async def test_a_file_that_breaks_every_connection_is_tried_less_and_less(scene: MediaScene) -> None:
+    """The first time it costs no try. After that it waits as any failed file, so that others are fetched."""
+    await scene.mirrored(picture(scene.world))
+    for tries in (0, 1):
+        scene.world.faults.add(Fault(FaultKind.DISCONNECT, READ, count=9))
+        with pytest.raises(PlatformError):
+            await scene.fetch()
+        scene.world.faults.clear()
+        rows = await scene.mirror.rows("SELECT attempts FROM media_files")
+        assert [row["attempts"] for row in rows] == [tries]
+        await scene.mirror.pass_time(minutes=5)
+        await scene.mirror.connect()
+    assert (await scene.fetch()).kept == 1

@@ -200,7 +200,10 @@ class AccountMedia:
         except CannotAsk as never:
             await self._fail(one, str(never), result, again=False)
         except _CONNECTION_TROUBLE as problem:
-            await self._put_off(one, str(problem))
+            if one.tried and not isinstance(problem, LongWait):
+                await self._fail(one, str(problem), result)  # perhaps only this file cannot be read
+            else:
+                await self._put_off(one, str(problem))
             raise
         except (PlatformError, IncompleteFile) as problem:
             await self._fail(one, str(problem), result)
@@ -273,7 +276,7 @@ class AccountMedia:
         log.info("media.not_fetched", account=self.lane.account.name, file=one.file, problem=sentence, next_try_at=at)
 
     async def _put_off(self, one: WantedFile, sentence: str) -> None:
-        """The platform could not be reached: that costs the file no try, and others come first."""
+        """The platform could not be reached: that costs the file no try at first, and others come first."""
         async with owned_transaction(self.database, self.lane.claim()) as connection:
             at = await now_of(connection) + TOLD_EVERY
             await media_files.failed(connection, one, sentence, next_try_at=at, counts=False)

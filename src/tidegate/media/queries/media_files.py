@@ -38,7 +38,10 @@ class NotedFile:
 
 @dataclass(frozen=True, slots=True)
 class WantedFile:
-    """A file to fetch, and where from. *handle* is None where its message has to be read first."""
+    """A file to fetch, and where from. *handle* is None where its message has to be read first.
+
+    One that was *tried* has failed or was put off before.
+    """
 
     platform: str
     file: FileId
@@ -51,6 +54,7 @@ class WantedFile:
     attempts: int
     handle: FileHandle | None
     archive_part: bool
+    tried: bool
 
 
 # A file that is kept stays kept, and one that the operator removed stays removed. Of a file that several channels show,
@@ -108,7 +112,7 @@ _DUE = "(f.state = 'wanted' OR (f.state = 'failed' AND f.next_try_at IS NOT NULL
 _WANTED = """
     f.platform, f.file, f.kind, f.part, f.channel, c.number, f.message, f.expected, f.attempts,
     CASE WHEN f.handle_of = c.reader AND coalesce(f.handle_until > clock_now(), true) THEN f.handle END AS handle,
-    c.keeps_archives AND f.kind = 'document' AS archive_part
+    c.keeps_archives AND f.kind = 'document' AS archive_part, f.state = 'failed' AS tried
 """
 
 
