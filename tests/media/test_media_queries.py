@@ -22,7 +22,15 @@ from tidegate.history.queries import erasure, messages
 from tidegate.history.queries.timeline import files_of
 from tidegate.media.noted_files import apply_policy
 from tidegate.media.policy_requests import PolicyRequest, change_policy
-from tidegate.media.queries import media_blobs, media_files, media_pauses, media_plans, media_rules, media_totals, thumbnails
+from tidegate.media.queries import (
+    media_blobs,
+    media_files,
+    media_pauses,
+    media_plans,
+    media_rules,
+    media_totals,
+    thumbnails,
+)
 from tidegate.media.queries.media_files import KeptBytes, RenewedHandle
 from tidegate.media.queries.media_plans import BacklogEstimate
 from tidegate.media.queries.media_totals import MediaTotal

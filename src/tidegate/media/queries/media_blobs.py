@@ -99,7 +99,7 @@ async def note_missing(connection: Connection, digests: Collection[Sha256], *, r
         """,
         list(digests),
     )
-    return len(rows) + sum(row["wanted"] for row in small)
+    return len(rows) + len([row for row in small if row["wanted"]])
 
 
 async def note_found(connection: Connection, digests: Collection[Sha256]) -> None:

@@ -96,7 +96,7 @@ async def release(
         """,
         channel, kind, most, SkipReason.REMOVED, list(keepers),
     )  # fmt: skip
-    moved = sum(row["moved"] for row in rows)
+    moved = len([row for row in rows if row["moved"]])
     return ReleasedFiles(len(rows) - moved, moved)
 
 
