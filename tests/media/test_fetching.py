@@ -174,6 +174,20 @@ async def test_a_file_that_is_larger_than_it_said_is_not_kept(scene: MediaScene)
     assert await scene.kept() == {}
 
 
+async def test_a_pause_of_another_run_ends_with_the_next_kept_file(scene: MediaScene) -> None:
+    """A worker that never paused itself clears what a run on request wrote."""
+    worker = scene.account()
+    await scene.mirrored(picture(scene.world))
+    assert (await worker.run()).kept == 1
+    scene.free = 500
+    await scene.mirrored(picture(scene.world))
+    assert (await scene.fetch()).paused is not None
+    scene.free = PLENTY
+    assert (await worker.run()).kept == 1
+    assert await scene.mirror.rows("SELECT FROM media_pauses") == []
+    assert "media.resumed" in await scene.told()
+
+
 async def test_a_full_disk_pauses_once_and_ends_by_itself(scene: MediaScene) -> None:
     """One notice however often it is tried, no try of a file is used up, and all goes on when there is room."""
     files = [picture(scene.world) for _ in range(3)]
@@ -319,7 +333,7 @@ async def test_the_same_file_of_two_accounts_at_once_is_stored_once(
 
 
 async def test_a_file_that_is_replaced_under_the_same_name_is_kept_as_well(scene: MediaScene) -> None:
-    """An edit brings another file; the earlier one stays kept, and the message shows the new one."""
+    """An edit brings another file; the message shows the new one, and the earlier one stays until a sweep."""
     before, after = (scene.world.add_content("map.png", content) for content in (b"before", b"after"))
     await scene.mirrored(before)
     await scene.fetch()
@@ -343,4 +357,19 @@ async def test_a_lost_connection_costs_no_file_a_try(scene: MediaScene) -> None:
     scene.world.faults.clear()
     await scene.mirror.pass_time(minutes=5)
     await scene.mirror.connect()
+    assert (await scene.fetch()).kept == 1
+
+
+async def test_a_file_that_breaks_every_connection_is_tried_less_and_less(scene: MediaScene) -> None:
+    """The first time it costs no try. After that it waits as any failed file, so that others are fetched."""
+    await scene.mirrored(picture(scene.world))
+    for tries in (0, 1):
+        scene.world.faults.add(Fault(FaultKind.DISCONNECT, READ, count=9))
+        with pytest.raises(PlatformError):
+            await scene.fetch()
+        scene.world.faults.clear()
+        rows = await scene.mirror.rows("SELECT attempts FROM media_files")
+        assert [row["attempts"] for row in rows] == [tries]
+        await scene.mirror.pass_time(minutes=5)
+        await scene.mirror.connect()
     assert (await scene.fetch()).kept == 1

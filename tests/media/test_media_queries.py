@@ -17,10 +17,20 @@ from tidegate.channels.queries.channels import KnownChannel
 from tidegate.core.ids import AccountId, MessageId, Sha256
 from tidegate.database.migrations.upgrade import upgrade
 from tidegate.database.pool import Address, Connection, Database, now_of
+from tidegate.events.queries import feed
 from tidegate.history.queries import erasure, messages
 from tidegate.history.queries.timeline import files_of
 from tidegate.media.noted_files import apply_policy
-from tidegate.media.queries import media_blobs, media_files, media_pauses, media_plans, media_rules, media_totals
+from tidegate.media.policy_requests import PolicyRequest, change_policy
+from tidegate.media.queries import (
+    media_blobs,
+    media_files,
+    media_pauses,
+    media_plans,
+    media_rules,
+    media_totals,
+    thumbnails,
+)
 from tidegate.media.queries.media_files import KeptBytes, RenewedHandle
 from tidegate.media.queries.media_plans import BacklogEstimate
 from tidegate.media.queries.media_totals import MediaTotal
@@ -304,6 +314,43 @@ async def test_a_handle_serves_only_its_account_and_its_time(database: Database)
         assert [one.handle for one in await take(connection, channel)] == ["new"]
 
 
+async def test_files_that_no_message_shows_any_more_end(database: Database) -> None:
+    """An edit replaced one: its bytes are unused after the grace. One that another message shows stays."""
+    async with database.transaction() as connection:
+        channel = await full_channel(connection)
+        await stored(connection, channel, with_files(1, picture(10), picture(11)), with_files(2, picture(11)))
+        await keep(connection, channel, 10)
+        await keep(connection, channel, 11, KeptBytes(Sha256(bytes([8]) * 32), 900, "image/jpeg"))
+        edited = replace(with_files(1, picture(12)), edited_at=NOON)
+        await stored(connection, channel, edited)
+        now = await now_of(connection)
+        assert await media_files.end_unshown(connection, None, now - timedelta(days=1), most=9) is None
+        assert {state for state, _ in (await states(connection)).values()} == {"kept", "wanted"}
+        last = await media_files.end_unshown(connection, None, now + timedelta(hours=1), most=2)
+        assert last == ("telegram", 11)
+        assert await media_files.end_unshown(connection, last, now + timedelta(hours=1), most=2) is None
+        assert [state for state, _ in (await states(connection)).values()] == ["gone", "kept", "wanted"]
+        assert await media_blobs.unused(connection, now + timedelta(hours=1), most=9) == [BYTES.sha256]
+
+
+async def test_lost_thumbnails_are_made_or_fetched_again(database: Database) -> None:
+    """A kept picture loses its thumbnail, which is drawn anew; a file with nothing else is wanted again."""
+    async with database.transaction() as connection:
+        channel = await full_channel(connection)
+        await stored(connection, channel, with_files(1, picture(10), picture(11)))
+        await keep(connection, channel, 10)
+        small = Sha256(bytes([9]) * 32)
+        assert await thumbnails.drawn(connection, BYTES.sha256, KeptBytes(small, 9, "image/webp"))
+        await connection.execute(
+            "UPDATE media_files SET state = 'skipped', reason = 'thumbnail', part = 'thumbnail', thumbnail = $1 "
+            "WHERE file = 11", small,
+        )  # fmt: skip
+        assert await media_blobs.note_missing(connection, [small], refetch=False) == 0
+        assert await media_blobs.note_missing(connection, [small], refetch=True) == 1
+        assert await states(connection) == {10: ("kept", ""), 11: ("wanted", "")}
+        assert await connection.fetchval("SELECT count(thumbnail) FROM media_files") == 0
+
+
 async def test_a_pause_is_told_once(database: Database) -> None:
     """However many accounts wait for the store, one event says so and one says that it is over."""
     async with database.transaction() as connection:
@@ -315,6 +362,29 @@ async def test_a_pause_is_told_once(database: Database) -> None:
         await media_pauses.clear_pause(connection, second)
         kinds = await connection.fetch("SELECT kind FROM events WHERE kind LIKE 'media.%' ORDER BY id")
         assert [row["kind"] for row in kinds] == ["media.paused", "media.resumed"]
+
+
+async def test_no_file_waits_once_media_are_off(database: Database) -> None:
+    """Nobody fetches then, so nobody would ever end a pause."""
+    async with database.transaction() as connection:
+        for name in ("first", "second"):
+            account = await add_account(connection, name)
+            await media_pauses.note_pause(connection, account, "the store", "The store is away.")
+        await change_policy(connection, PolicyRequest(enabled=False))
+        assert await media_pauses.sentences(connection) == []
+        kinds = await connection.fetch("SELECT kind FROM events WHERE kind LIKE 'media.%' ORDER BY id")
+        assert [row["kind"] for row in kinds] == ["media.paused", "media.resumed", "media.policy_changed"]
+
+
+async def test_the_policy_of_a_private_chat_is_a_private_event(database: Database) -> None:
+    """Who may not see private chats does not learn their titles from the policy."""
+    async with database.transaction() as connection:
+        channel = await full_channel(connection)
+        await connection.execute("UPDATE channels SET private_to = reader WHERE id = $1", channel.key)
+        await change_policy(connection, PolicyRequest(channel=channel.title, action="no"))
+    async with database.connection() as connection:
+        kinds = [[one.kind for one in await feed.read(connection, private=private)] for private in (True, False)]
+    assert ["media.policy_changed" in some for some in kinds] == [True, False]
 
 
 @pytest.mark.parametrize("stored_before", [False, True])

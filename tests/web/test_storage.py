@@ -67,8 +67,27 @@ async def test_what_files_take_is_shown_by_channel_and_kind(
     assert [(row["kind"], row["state"], row["reason"]) for row in states] == [
         ("picture", "kept", ""), ("voice", "skipped", "removed"), ("document", "skipped", "size"),
     ]  # fmt: skip
-    assert await database.pool.fetchval("SELECT count(*) FROM events WHERE kind = 'media.removed'") == 1
+    [removed] = await database.pool.fetch("SELECT data FROM events WHERE kind = 'media.removed'")
+    assert removed["data"]["channel"] == channel.number, "so that events of private chats stay private"
     assert "Could be freed" not in (await client.get("/storage")).text
+
+
+async def test_files_that_another_channel_keeps_are_not_freed(
+    client: httpx.AsyncClient, database: Database, channel: KnownChannel, tmp_path: Path
+) -> None:
+    """They go over to that channel, with their bytes; once nobody keeps them, they are removed."""
+    told = [wrote(1, ADA, files=(file(1, "a.ogg", FileForm.VOICE, size=9),))]
+    await post(database, tmp_path, channel, told, {1: OGG})
+    async with database.transaction() as connection:
+        other = await full_channel(connection, 8, "other")
+    await post(database, tmp_path, other, told, {})
+    await change(client, "/storage/policy", channel="7", kind="voice", action="no")
+    answer = await change(client, "/storage/free", channel=str(channel.key), kind="voice")
+    assert "0 files" in answer.headers["tidegate-said"]
+    [row] = await database.pool.fetch("SELECT channel, message, state, sha256 FROM media_files")
+    assert (row["channel"], row["message"], row["state"], row["sha256"] is None) == (other.key, 1, "kept", False)
+    answer = await change(client, "/storage/free", channel=str(other.key), kind="voice")
+    assert "1 file " in answer.headers["tidegate-said"]
 
 
 async def test_the_policy_is_changed_here(client: httpx.AsyncClient, database: Database, channel: KnownChannel) -> None:

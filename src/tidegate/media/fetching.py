@@ -111,6 +111,7 @@ class AccountMedia:
     _tally: _KeptTally = field(init=False)
     _reserved: int = field(default=0, init=False)
     _paused: bool = field(default=True, init=False)  # an earlier worker may have left a pause
+    _cleared: bool = field(default=False, init=False)  # whether this run has cleared what any run noted as a pause
     _last: ChannelKey | None = field(default=None, init=False)
     _trouble: MachineTrouble | None = field(default=None, init=False)
 
@@ -124,6 +125,7 @@ class AccountMedia:
     async def run(self, *, most: int | None = None) -> FetchResult:
         """Fetch what is due, at most so many files; ends when nothing is due or nothing can be stored."""
         result = FetchResult()
+        self._cleared = False
         try:
             while await apply_policy(self.database, self._account):
                 pass
@@ -198,7 +200,10 @@ class AccountMedia:
         except CannotAsk as never:
             await self._fail(one, str(never), result, again=False)
         except _CONNECTION_TROUBLE as problem:
-            await self._put_off(one, str(problem))
+            if one.tried and not isinstance(problem, LongWait):
+                await self._fail(one, str(problem), result)  # perhaps only this file cannot be read
+            else:
+                await self._put_off(one, str(problem))
             raise
         except (PlatformError, IncompleteFile) as problem:
             await self._fail(one, str(problem), result)
@@ -271,7 +276,7 @@ class AccountMedia:
         log.info("media.not_fetched", account=self.lane.account.name, file=one.file, problem=sentence, next_try_at=at)
 
     async def _put_off(self, one: WantedFile, sentence: str) -> None:
-        """The platform could not be reached: that costs the file no try, and others come first."""
+        """The platform could not be reached: that costs the file no try at first, and others come first."""
         async with owned_transaction(self.database, self.lane.claim()) as connection:
             at = await now_of(connection) + TOLD_EVERY
             await media_files.failed(connection, one, sentence, next_try_at=at, counts=False)
@@ -298,11 +303,11 @@ class AccountMedia:
         log.warning("media.paused", account=self.lane.account.name, problem=str(trouble))
 
     async def _resume(self) -> None:
-        """Files can be stored: an earlier pause is over."""
-        if self._paused:
-            self._paused = False
+        """Files can be stored: an earlier pause is over, whichever run noted it."""
+        if not self._cleared:
             async with owned_transaction(self.database, self.lane.claim()) as connection:
                 await media_pauses.clear_pause(connection, self._account)
+            self._cleared, self._paused = True, False
 
     async def _tell_rest(self) -> None:
         if self._tally.files:

@@ -13,7 +13,7 @@ from tidegate.core.ids import AccountId, ChannelKey
 from tidegate.database.pool import Connection
 from tidegate.events.kinds.media import MediaPolicyChanged
 from tidegate.events.queries import feed
-from tidegate.media.queries import media_rules
+from tidegate.media.queries import media_pauses, media_rules
 from tidegate.media.rules.media_policy import MediaAction, MediaRule, PolicyKind
 
 _AUTOMATIC = "auto"
@@ -53,7 +53,8 @@ async def change_policy(connection: Connection, asked: PolicyRequest) -> bool:
     if asked.account is not None and asked.channel is not None:
         raise BadInput("A rule is for an account or for a channel; name one of them.")
     account = None if asked.account is None else (await accounts.find(connection, asked.account)).account.id
-    channel = None if asked.channel is None else (await channels.find(connection, asked.channel)).key
+    named = None if asked.channel is None else await channels.find(connection, asked.channel)
+    channel = None if named is None else named.key
     rule = _rule(asked, account, channel)
     if asked.reset:
         await media_rules.drop_rules(connection, account=account, channel=channel, kind=rule.kind)
@@ -68,9 +69,12 @@ async def change_policy(connection: Connection, asked: PolicyRequest) -> bool:
             automatic_limit=asked.total_limit == _AUTOMATIC,
             keep_protected=asked.keep_protected,
         )
+    if asked.enabled is False:
+        await media_pauses.clear_all(connection)
     policy = await media_rules.policy(connection)
     subject = asked.channel or asked.account or "all"
-    await feed.record(connection, subject, MediaPolicyChanged(enabled=policy.state.enabled))
+    number = None if named is None else named.number
+    await feed.record(connection, subject, MediaPolicyChanged(enabled=policy.state.enabled, channel=number))
     return True
 
 

@@ -155,6 +155,7 @@ async def sweep(
     report = SweepReport()
     async with database.connection() as connection:
         before = await now_of(connection) - grace
+    await _end_unshown(database, before)
     while True:
         async with database.connection() as connection:
             unused = await media_blobs.unused(connection, before, most=PAGE)
@@ -168,6 +169,16 @@ async def sweep(
         report.bytes += one.size
     report.partial = await _sweep_partial(database, setup.work.path)
     return report
+
+
+async def _end_unshown(database: Database, before: datetime) -> None:
+    """Files that an edit removed from their message have no use for their bytes."""
+    after: tuple[str, int] | None = None
+    while True:
+        async with database.transaction() as connection:
+            after = await media_files.end_unshown(connection, after, before, most=PAGE)
+        if after is None:
+            return
 
 
 async def _sweep_unused(

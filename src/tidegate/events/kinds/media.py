@@ -48,16 +48,24 @@ class MediaResumed(EventData):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MediaRemoved(EventData):
-    """The operator removed files from the store. The subject is the SHA-256 of their content, or their channel."""
+    """The operator removed files from the store. The subject is the SHA-256 of their content, or their channel.
+
+    *channel* is the platform's number of that channel.
+    """
 
     kind = "media.removed"
     files: int
     blocked: bool
+    channel: ChannelId | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MediaPolicyChanged(EventData):
-    """The operator changed which files are kept. The subject is the channel or account, or ``all``."""
+    """The operator changed which files are kept. The subject is the channel or account, or ``all``.
+
+    *channel* is the platform's number of that channel.
+    """
 
     kind = "media.policy_changed"
     enabled: bool
+    channel: ChannelId | None = None

@@ -87,7 +87,19 @@ async def note_missing(connection: Connection, digests: Collection[Sha256], *, r
         """,
         list(digests),
     )
-    return len(rows)
+    # A thumbnail of kept bytes is drawn again. Of a file with nothing else it is fetched again.
+    small = await connection.fetch(
+        """
+        UPDATE media_files
+        SET thumbnail = NULL, changed_at = clock_now(),
+            state = CASE WHEN reason = 'thumbnail' AND channel IS NOT NULL THEN 'wanted' ELSE state END,
+            reason = CASE WHEN reason = 'thumbnail' AND channel IS NOT NULL THEN '' ELSE reason END
+        WHERE thumbnail = ANY($1)
+        RETURNING state = 'wanted' AND part = 'thumbnail' AS wanted
+        """,
+        list(digests),
+    )
+    return len(rows) + len([row for row in small if row["wanted"]])
 
 
 async def note_found(connection: Connection, digests: Collection[Sha256]) -> None:

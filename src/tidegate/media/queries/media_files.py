@@ -38,7 +38,10 @@ class NotedFile:
 
 @dataclass(frozen=True, slots=True)
 class WantedFile:
-    """A file to fetch, and where from. *handle* is None where its message has to be read first."""
+    """A file to fetch, and where from. *handle* is None where its message has to be read first.
+
+    One that was *tried* has failed or was put off before.
+    """
 
     platform: str
     file: FileId
@@ -51,6 +54,7 @@ class WantedFile:
     attempts: int
     handle: FileHandle | None
     archive_part: bool
+    tried: bool
 
 
 # A file that is kept stays kept, and one that the operator removed stays removed. Of a file that several channels show,
@@ -108,7 +112,7 @@ _DUE = "(f.state = 'wanted' OR (f.state = 'failed' AND f.next_try_at IS NOT NULL
 _WANTED = """
     f.platform, f.file, f.kind, f.part, f.channel, c.number, f.message, f.expected, f.attempts,
     CASE WHEN f.handle_of = c.reader AND coalesce(f.handle_until > clock_now(), true) THEN f.handle END AS handle,
-    c.keeps_archives AND f.kind = 'document' AS archive_part
+    c.keeps_archives AND f.kind = 'document' AS archive_part, f.state = 'failed' AS tried
 """
 
 
@@ -319,6 +323,34 @@ async def erase(connection: Connection, channel: ChannelKey, files: Collection[F
         """,
         channel, list(files),
     )  # fmt: skip
+
+
+async def end_unshown(
+    connection: Connection, after: tuple[str, int] | None, before: datetime, *, most: int
+) -> tuple[str, int] | None:
+    """Of up to *most* files, those that no message shows any more are gone, as after an edit; a sweep deletes them.
+
+    Only such as did not change since *before*. Returns the platform and number to go on after; None at the end.
+    """
+    rows = await connection.fetch(
+        """
+        WITH page AS (
+            SELECT platform, file FROM media_files WHERE (platform, file) > ($1, $2) ORDER BY platform, file LIMIT $4
+        ), ended AS (
+            UPDATE media_files f
+            SET state = 'gone', reason = 'Its message no longer shows it.', sha256 = NULL, thumbnail = NULL,
+                handle = NULL, handle_of = NULL, handle_until = NULL, next_try_at = NULL, changed_at = clock_now()
+            FROM page p
+            WHERE f.platform = p.platform AND f.file = p.file AND f.changed_at < $3
+              AND (f.sha256 IS NOT NULL OR f.thumbnail IS NOT NULL OR f.state IN ('wanted', 'failed'))
+              AND NOT EXISTS (SELECT FROM attachments a JOIN channels c ON c.id = a.channel
+                              WHERE a.file = f.file AND c.platform = f.platform)
+        )
+        SELECT platform, file FROM page ORDER BY platform, file
+        """,
+        *(after or ("", 0)), before, most,
+    )  # fmt: skip
+    return (rows[-1]["platform"], rows[-1]["file"]) if len(rows) == most else None
 
 
 async def still_wanted(connection: Connection, files: Collection[tuple[str, int]]) -> set[tuple[str, int]]:

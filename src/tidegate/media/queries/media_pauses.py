@@ -33,6 +33,13 @@ async def clear_pause(connection: Connection, account: AccountId) -> None:
     await _MEDIA.clear(connection, account, MediaResumed())
 
 
+async def clear_all(connection: Connection) -> None:
+    """No files are fetched any more, so none waits."""
+    rows = await connection.fetch("DELETE FROM media_pauses RETURNING machine")
+    for machine in sorted({row["machine"] for row in rows}):
+        await feed.record(connection, machine, MediaResumed())
+
+
 async def sentences(connection: Connection) -> list[str]:
     """Why files wait, for the person who can do something about it."""
     rows = await connection.fetch("SELECT DISTINCT ON (machine) sentence FROM media_pauses ORDER BY machine, since")

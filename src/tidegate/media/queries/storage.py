@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from tidegate.core.ids import ChannelId, ChannelKey
@@ -48,23 +49,55 @@ async def by_channel(connection: Connection, *, most: int) -> list[ChannelMedia]
     return [from_row(ChannelMedia, row, place=from_row(MediaPlace, row), kind=PolicyKind(row["kind"])) for row in rows]
 
 
-async def release(connection: Connection, channel: ChannelKey, kind: PolicyKind, *, most: int) -> int:
-    """Remove up to *most* kept files of a kind from a channel; how many there were. A sweep deletes their bytes.
+async def mirrored_places(connection: Connection) -> list[MediaPlace]:
+    """All mirrored channels as the policy sees them."""
+    rows = await connection.fetch(
+        "SELECT id AS channel, platform, reader, in_full, keeps_archives, protected FROM channels WHERE enabled"
+    )
+    return [from_row(MediaPlace, row) for row in rows]
 
-    They are not fetched again unless the operator names them.
+
+@dataclass(frozen=True, slots=True)
+class ReleasedFiles:
+    """How many files were removed, and how many another channel keeps from now on."""
+
+    removed: int
+    moved: int
+
+
+async def release(
+    connection: Connection, channel: ChannelKey, kind: PolicyKind, *, keepers: Collection[ChannelKey], most: int
+) -> ReleasedFiles:
+    """Remove up to *most* kept files of a kind from a channel. A sweep deletes their bytes.
+
+    They are not fetched again unless the operator names them. One that a message of *keepers* shows goes over to it.
     """
     rows = await connection.fetch(
         """
+        WITH g AS (
+            SELECT platform, file FROM media_files
+            WHERE channel = $1 AND kind = $2 AND state = 'kept' LIMIT $3 FOR UPDATE
+        ), o AS (
+            SELECT g.platform, g.file, x.channel, x.message FROM g LEFT JOIN LATERAL (
+                SELECT a.channel, a.message FROM attachments a JOIN channels c ON c.id = a.channel
+                WHERE a.file = g.file AND c.platform = g.platform AND a.channel = ANY($5) AND a.channel <> $1
+                ORDER BY a.message DESC LIMIT 1
+            ) AS x ON true
+        )
         UPDATE media_files f
-        SET state = 'skipped', reason = $4, sha256 = NULL, thumbnail = NULL, changed_at = clock_now()
-        FROM (SELECT platform, file FROM media_files
-              WHERE channel = $1 AND kind = $2 AND state = 'kept' LIMIT $3 FOR UPDATE) AS g
-        WHERE f.platform = g.platform AND f.file = g.file
-        RETURNING f.file
+        SET state = CASE WHEN o.channel IS NULL THEN 'skipped' ELSE f.state END,
+            reason = CASE WHEN o.channel IS NULL THEN $4 ELSE f.reason END,
+            sha256 = CASE WHEN o.channel IS NULL THEN NULL ELSE f.sha256 END,
+            thumbnail = CASE WHEN o.channel IS NULL THEN NULL ELSE f.thumbnail END,
+            channel = coalesce(o.channel, f.channel), message = coalesce(o.message, f.message),
+            changed_at = clock_now()
+        FROM o WHERE f.platform = o.platform AND f.file = o.file
+        RETURNING o.channel IS NOT NULL AS moved
         """,
-        channel, kind, most, SkipReason.REMOVED,
+        channel, kind, most, SkipReason.REMOVED, list(keepers),
     )  # fmt: skip
-    return len(rows)
+    moved = len([row for row in rows if row["moved"]])
+    return ReleasedFiles(len(rows) - moved, moved)
 
 
 # What would have to be fetched

@@ -156,17 +156,30 @@ async def free(request: Request, database: InDatabase, form: Annotated[FreeForm,
     """Remove kept files, some at a time, each with its event."""
     async with database.connection() as connection:
         kept = await kept_channel(connection, form.channel)
+        keepers = await _keepers(connection, form.kind)
     removed = 0
     while True:
         async with database.transaction() as connection:
-            some = await storage.release(connection, kept.key, form.kind, most=_BATCH)
-            if some:
-                await feed.record(connection, kept.title, MediaRemoved(files=some, blocked=False))
-        removed += some
-        if some < _BATCH:
+            some = await storage.release(connection, kept.key, form.kind, keepers=keepers, most=_BATCH)
+            if some.removed:
+                told = MediaRemoved(files=some.removed, blocked=False, channel=kept.number)
+                await feed.record(connection, kept.title, told)
+        removed += some.removed
+        if some.removed + some.moved < _BATCH:
             break
     said = f"{counted(removed, 'file')} removed. The next sweep deletes their bytes: tidegate media sweep"
     return changed(request, said, back="/storage")
+
+
+async def _keepers(connection: Connection, kind: PolicyKind) -> list[ChannelKey]:
+    """The channels where the policy keeps files of a kind."""
+    policy = await media_rules.policy(connection)
+    return [
+        place.channel
+        for place in await storage.mirrored_places(connection)
+        if not why_freeable(policy.state, policy.rules, place, kind, mirrored=True)
+        and (policy.state.keep_protected or not place.protected)
+    ]
 
 
 # The question of a database that is older than media
