@@ -22,7 +22,7 @@ async def test_a_message_ends_with_its_time_and_does_not_come_back(
 ) -> None:
     """Without a call; a later cycle and a reconcile change nothing, although the platform still shows it."""
     made = world.add_channel("News")
-    [number] = post(world, PostSpec(channel="News", kind="expiring"))
+    [number] = post(world, PostSpec(channel="News", raw={"message": "gone tomorrow", "ttl_period": 86_400}))
     await mirror.sync()
     await mirror.enable(made, in_full=True)
     await mirror.cycle()
