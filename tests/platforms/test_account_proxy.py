@@ -6,7 +6,7 @@ from datetime import timedelta
 
 from tests.platforms.drawer import Drawer
 from tidegate.core.clock import SystemClock
-from tidegate.core.rules.proxy_address import parse_proxy
+from tidegate.core.rules.outgoing_proxy import parse_proxy
 from tidegate.platforms.account_proxy import PROXY, proxy_of
 from tidegate.platforms.discord.rest import RestClient
 from tidegate.platforms.whatsapp.connection import ChildSetup

@@ -8,7 +8,7 @@ from python_socks import ProxyError
 from python_socks.async_.asyncio import Proxy
 
 from tidegate.core.errors import BadInput
-from tidegate.core.rules.proxy_address import ProxyAddress, parse_proxy
+from tidegate.core.rules.outgoing_proxy import ProxyAddress, parse_proxy
 from tidegate.platforms.interface import Vault
 
 PROXY = "proxy"

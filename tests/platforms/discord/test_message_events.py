@@ -9,15 +9,16 @@ import pytest
 from tests.platforms.discord.shapes import CHANNEL, message
 from tidegate.core.ids import MessageId
 from tidegate.core.message_content import MessageCounts
-from tidegate.platforms.discord.gateway.message_events import MESSAGE_EVENTS, updates_of
+from tidegate.platforms.discord.gateway.message_events import MESSAGE_EVENTS
 from tidegate.platforms.discord.messages.content import content_of
+from tidegate.platforms.discord.messages.raw_fields import no_names
 from tidegate.platforms.interface import ChannelUpdates, FileRole, Patch, Reacted, Recounted, Voted
 
 EDITED = "2026-02-03T04:05:06+00:00"
 
 
 def news(event: str, **data: object) -> ChannelUpdates:
-    return updates_of(event, {"channel_id": CHANNEL, **data})
+    return MESSAGE_EVENTS[event]({"channel_id": CHANNEL, **data}, no_names)
 
 
 def test_a_message_is_posted() -> None:

@@ -32,7 +32,7 @@ from tidegate.platforms.interface import (
 )
 from tidegate.platforms.telegram.client import TelegramAccount
 from tidegate.platforms.telegram.errors import HeldElsewhere
-from tidegate.platforms.telegram.file_handles import handle_of, location_of
+from tidegate.platforms.telegram.files.file_handles import handle_of, location_of
 
 MIB = 1 << 20
 

@@ -10,8 +10,8 @@ from telethon.tl import TLObject, types
 from tests.platforms.telegram.sample_objects import ACTIONS, MEDIA, media, sample, sample_message
 from tidegate.loopback.telegram.tl_objects.tl_schema import inside
 from tidegate.platforms.interface import FileRole
-from tidegate.platforms.telegram.file_handles import files_of
-from tidegate.platforms.telegram.further_files import WEB_HANDLE, further_files_of
+from tidegate.platforms.telegram.files.file_handles import files_of, is_web_file
+from tidegate.platforms.telegram.files.further_files import further_files_of
 from tidegate.platforms.telegram.translation import message_of
 
 
@@ -37,7 +37,7 @@ def shown(message: Any) -> set[int]:
     own = files_of(getattr(message, "media", None))
     further = further_files_of(message, own)
     assert not {file.id for file in own} & {file.id for file in further}
-    return {file.id for file in (*own, *further) if file.handle != WEB_HANDLE}
+    return {file.id for file in (*own, *further) if not is_web_file(file.handle)}
 
 
 @pytest.mark.parametrize("kind", MEDIA)
@@ -98,3 +98,18 @@ def test_a_custom_emoji_is_no_document_of_another_message() -> None:
     message = types.Message(1, types.PeerChannel(1), None, "hi", entities=written)
     [file] = further_files_of(message, ())
     assert (file.id, file.role) == (-78, FileRole.EMOJI)
+
+
+def test_custom_emoji_of_reactions_are_files_of_the_message() -> None:
+    """Each once, named as the reaction is; other reactions have no file."""
+    told = [
+        types.ReactionCustomEmoji(77),
+        types.ReactionEmoji("❤"),
+        types.ReactionCustomEmoji(78),
+        types.ReactionPaid(),
+    ]
+    reactions = types.MessageReactions([types.ReactionCount(one, 1) for one in told])
+    entities = [types.MessageEntityCustomEmoji(0, 2, 77)]
+    message = types.Message(1, types.PeerChannel(1), None, "hi", entities=entities, reactions=reactions)
+    found = [(file.id, file.name, file.role) for file in further_files_of(message, ())]
+    assert found == [(-78, "custom:77", FileRole.EMOJI), (-79, "custom:78", FileRole.REACTION)]

@@ -13,7 +13,7 @@ from tidegate.core.errors import Refused
 from tidegate.core.ids import UploadId
 from tidegate.platforms.interface import SendKey, Upload
 from tidegate.platforms.telegram import send_requests
-from tidegate.platforms.telegram.file_handles import handle_of
+from tidegate.platforms.telegram.files.file_handles import handle_of
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 

@@ -29,7 +29,7 @@ from tidegate.platforms.interface import (
     UpdateHint,
 )
 from tidegate.platforms.telegram import translation
-from tidegate.platforms.telegram.file_handles import location_of
+from tidegate.platforms.telegram.files.file_handles import location_of
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 WHERE = types.PeerChannel(77)

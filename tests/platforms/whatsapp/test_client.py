@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from hashlib import sha256
 
 import pytest
 
+from tests.platforms.drawer import Drawer
 from tests.platforms.whatsapp.conftest import Opens
-from tests.platforms.whatsapp.people import PHONE
+from tests.platforms.whatsapp.people import PHONE, NoSessions, account
 from tests.platforms.whatsapp.sent_messages import KEY, say, until_back
 from tests.waiting import PATIENCE
-from tidegate.core.errors import AskedToWait, ChannelGone, Halted, NotOurs, OutcomeUnknown, Refused
+from tidegate.core.clock import SystemClock
+from tidegate.core.errors import AskedToWait, ChannelGone, Halted, NotOurs, OutcomeUnknown, PlatformError, Refused
 from tidegate.core.ids import ChannelId
 from tidegate.loopback.faults import Fault, FaultKind
 from tidegate.loopback.whatsapp import WhatsAppServer, World
@@ -19,6 +22,7 @@ from tidegate.loopback.whatsapp.world import Group
 from tidegate.platforms.interface import UnknownChannel
 from tidegate.platforms.interface.uploads import OWN_CHAT, Media, MediaKind
 from tidegate.platforms.whatsapp.client import WhatsAppAccount
+from tidegate.platforms.whatsapp.connector import whatsapp_opener
 from tidegate.platforms.whatsapp.group_ids import number_of
 
 
@@ -170,3 +174,11 @@ class TestReceipts:
             arrived = [await client.next_arrival(), await client.next_arrival()]
         assert [one.message for one in arrived] == [first.name, second.name]
         assert {one.channel for one in arrived} == {ChannelId(number_of(shops.id))}
+
+
+async def test_a_missing_library_is_a_sentence(drawer: Drawer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tidegate installs without WhatsApp's library; whoever adds an account is told the command that installs it."""
+    monkeypatch.setitem(sys.modules, "neonize", None)  # what Python does where it is not installed
+    connect = whatsapp_opener(SystemClock(), NoSessions())
+    with pytest.raises(PlatformError, match=r'pip install "tidegate\[whatsapp\]"'):
+        await connect(account(), drawer, lambda _: None)

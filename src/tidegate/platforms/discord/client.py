@@ -8,7 +8,7 @@ from datetime import timedelta
 from discord.http import Route
 
 from tidegate.core.errors import ChannelGone, PlatformError, Refused, ServerTrouble
-from tidegate.core.ids import ChannelId, GuildId, MessageId
+from tidegate.core.ids import ChannelId, GuildId, MessageId, UserId
 from tidegate.platforms import interface
 from tidegate.platforms.discord import file_reader, send_requests, translation
 from tidegate.platforms.discord.gateway.connection import GatewayConnection
@@ -32,6 +32,7 @@ _METHODS = {
     "archived_threads": "GET /channels/{channel.id}/threads/archived/public",
     "archived_private_threads": "GET /channels/{channel.id}/threads/archived/private",
     "chat_head": "GET /channels/{channel.id}",
+    "open_chat": "POST /users/@me/channels",
     "page": "GET /channels/{channel.id}/messages",
     "page_after": "GET /channels/{channel.id}/messages",
     "messages": "GET /channels/{channel.id}/messages",
@@ -143,11 +144,18 @@ class DiscordAccount:
         return interface.ChannelPage(heads, next=next_archived(found, after))
 
     async def chat_head(self, channel: ChannelId) -> Head:
-        answer: Json = await self._rest.ask(Route("GET", "/channels/{channel_id}", channel_id=channel))
-        head = self._guilds.take_answer(answer)
+        return self._chat_in(await self._rest.ask(Route("GET", "/channels/{channel_id}", channel_id=channel)))[1]
+
+    async def open_chat(self, person: UserId) -> tuple[ChannelId, Head]:
+        """Discord answers with the chat that there is, and otherwise makes it; the person is told nothing."""
+        route = Route("POST", "/users/@me/channels")
+        return self._chat_in(await self._rest.ask(route, json={"recipient_id": str(person)}))
+
+    def _chat_in(self, answer: Json) -> tuple[ChannelId, Head]:
+        channel, head = ChannelId(int(answer["id"])), self._guilds.take_answer(answer)
         if self._gateway is not None:  # messages above that head arrive as events
             self._gateway.updates.add(interface.UpdateHint(channel, heads={channel: head}))
-        return head
+        return channel, head
 
     def _kind(self, channel: ChannelId) -> ChannelKind | None:
         head = self._guilds.head(channel)

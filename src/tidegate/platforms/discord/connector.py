@@ -9,7 +9,7 @@ from discord.http import Route
 from tidegate.core.account import Account
 from tidegate.core.clock import Clock
 from tidegate.core.errors import BadInput, PlatformError, SignedOut
-from tidegate.core.rules.proxy_address import ProxyAddress
+from tidegate.core.rules.outgoing_proxy import ProxyAddress
 from tidegate.platforms import loopback_address as control_of
 from tidegate.platforms.account_proxy import proxy_of
 from tidegate.platforms.discord import DISCORD

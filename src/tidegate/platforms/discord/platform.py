@@ -15,7 +15,7 @@ def _message_link(at: MessageAddress) -> str:
 DISCORD = Platform(
     "discord",
     brand="Discord",
-    sign_in_needs="the token of a bot of yours; its intents are checked",
+    sign_in_needs="the token of a bot of yours; we check its permissions",
     tokens_made_at="discord.com/developers/applications, under Bot",
     can_be_mirrored=True,
     reads_per_second=25.0,

@@ -42,13 +42,29 @@ class RateBucket:
     left: int = 1
     fills_at: float = 0.0
     in_flight: int = 0
+    is_told: bool = False
 
-    def refused_for(self, now: float) -> float:
+    def refused_for(self, now: float, told: int | None) -> float:
+        """For how many seconds a call would be refused, *told* being the limit that a like bucket was last given.
+
+        Where that is lower, it was lowered, and the calls left here are fewer by as many.
+        """
         if now >= self.fills_at:
             self.left = self.limit or max(self.left, 1)
-        if self.left - self.in_flight > 0:
+        lowered = max(0, self.limit - told) if self.limit and told else 0
+        left = self.left - lowered
+        if left - self.in_flight > 0:
             return 0.0
-        return NEXT_ANSWER if self.left > 0 else max(0.0, self.fills_at - now)
+        return NEXT_ANSWER if left > 0 else max(0.0, self.fills_at - now)
+
+    def heed(self, left: int, fills_in: float, now: float) -> None:
+        """Store what an answer says. Answers may arrive in another order than their calls, so the lowest count holds.
+
+        It holds until the bucket is full again; from then on the next answer counts.
+        """
+        if self.is_told and now < self.fills_at:
+            left = min(left, self.left)
+        self.left, self.fills_at, self.is_told = left, now + fills_in, True
 
 
 class RateLimits:
@@ -62,7 +78,8 @@ class RateLimits:
 
     def refused_for(self, method: str, major: str) -> float:
         """For how many seconds a call would be refused; 0 when it may be sent."""
-        return self._bucket(method, major).refused_for(self._clock.ticks())
+        told = self._limits.get(self._hashes.get(method, method))
+        return self._bucket(method, major).refused_for(self._clock.ticks(), told)
 
     def take(self, method: str, major: str) -> RateBucket:
         """Take a call from its bucket; pass the bucket to ``answered`` with the answer, or without one."""
@@ -85,9 +102,8 @@ class RateLimits:
         limit = _number(headers.get("X-RateLimit-Limit"))
         if limit is not None and limit >= 1:
             bucket.limit = self._limits[name] = int(limit)
-        bucket.left = int(left)
         fills_in = _number(headers.get("X-RateLimit-Reset-After"))
-        bucket.fills_at = self._clock.ticks() + (UNKNOWN_RESET if fills_in is None else min(fills_in, LONGEST_RESET))
+        bucket.heed(int(left), UNKNOWN_RESET if fills_in is None else min(fills_in, LONGEST_RESET), self._clock.ticks())
 
     def _bucket(self, method: str, major: str) -> RateBucket:
         """A new bucket is as large as others of its method; the very first of a method permits one call."""

@@ -19,7 +19,7 @@ from discord.http import HTTPClient, Route
 
 from tidegate.core.clock import Clock
 from tidegate.core.errors import NotSent, PlatformError
-from tidegate.core.rules.proxy_address import ProxyAddress
+from tidegate.core.rules.outgoing_proxy import ProxyAddress
 from tidegate.platforms.discord.errors import RestAnswer, broken, trouble
 from tidegate.platforms.discord.file_reader import FileReader
 from tidegate.platforms.discord.rate_limits import RateLimits, Refusals

@@ -43,12 +43,12 @@ class SignInPrompts(TokenPrompts, PhonePrompts, DevicePrompts, Protocol):
 
 @dataclass(frozen=True, slots=True)
 class SignInAttempt:
-    """An account that is being signed in; its sign-in is stored in *vault*, unless *accept* refuses who it is."""
+    """An account that is being signed in."""
 
     account: Account
-    vault: Vault
+    vault: Vault  # where its sign-in is stored
     note_connect: NoteConnect
-    accept: Accept = anybody
+    accept: Accept = anybody  # may refuse who it turned out to be; then nothing is stored
 
 
 class PlatformAdapter(Protocol):

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Protocol, TypeVar, runtime_checkable
 
 from tidegate.core.account import Account
-from tidegate.core.ids import ChannelId, FileId, GuildId, MessageId, TopicId
+from tidegate.core.ids import ChannelId, FileId, GuildId, MessageId, TopicId, UserId
 from tidegate.platforms.interface.updates import (
     BoxDifference,
     BoxState,
@@ -23,6 +23,7 @@ from tidegate.platforms.interface.values import (
     FileHandle,
     FilePage,
     FileSearch,
+    FileStep,
     GuildPage,
     Head,
     HistoryPage,
@@ -88,9 +89,10 @@ class Guilds(Protocol):
 
 @runtime_checkable
 class FindsChats(Protocol):
-    """Has private chats that are in no list: each is asked for by its number, one call for each."""
+    """Has private chats that are in no list: each is asked for by its number or its person's, one call for each."""
 
     async def chat_head(self, channel: ChannelId) -> Head: ...
+    async def open_chat(self, person: UserId) -> tuple[ChannelId, Head]: ...
 
 
 @runtime_checkable
@@ -176,10 +178,20 @@ class Describes(Protocol):
 class Files(Protocol):
     """Can read a range of a file; the range is cut at the end of the file.
 
-    *offset* and *length* are multiples of 1 KiB, and no range crosses a multiple of 1 MiB.
+    *offset* and *length* are multiples of 1 KiB, and no range crosses a multiple of 1 MiB. None means that the platform
+    wants another call first, which is made by asking for the same again.
     """
 
-    async def read_file(self, handle: FileHandle, *, offset: int, length: int) -> bytes: ...
+    async def read_file(self, handle: FileHandle, *, offset: int, length: int) -> bytes | None: ...
+
+
+@runtime_checkable
+class ReadsInSteps(Protocol):
+    """Reads some files by several calls of different methods."""
+
+    def file_step(self, handle: FileHandle, *, offset: int, length: int) -> FileStep:
+        """The call that ``read_file`` would make now, and its verb."""
+        ...
 
 
 @runtime_checkable

@@ -49,20 +49,21 @@ class Previewed:
 
 @dataclass(frozen=True, slots=True)
 class Reacted:
-    """A reaction was added (*change* 1), taken back (-1) or cleared (0); without an *emoji* all were cleared."""
+    """A reaction was added, taken back or cleared."""
 
     message: MessageId
-    emoji: str | None
-    change: int
+    emoji: str | None  # None: all were cleared
+    change: int  # 1 added, -1 taken back, 0 cleared
+    picture: File | None = None  # of a custom emoji
 
 
 @dataclass(frozen=True, slots=True)
 class Voted:
-    """A vote for an answer of a poll, by its key, was given (*change* 1) or taken back (-1)."""
+    """A vote for an answer of a poll was given or taken back."""
 
     message: MessageId
-    answer: str
-    change: int
+    answer: str  # its key
+    change: int  # 1 given, -1 taken back
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +72,7 @@ class Recounted:
 
     message: MessageId
     reactions: Sequence[Reaction] | None = None
+    pictures: Sequence[File] = ()  # of the reactions that are custom emoji
     counts: MessageCounts = NO_COUNTS
 
 
@@ -104,24 +106,24 @@ class ChannelUpdates:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """All that changed since a counter value, or the next part of it: there is more unless *final*."""
+    """All that changed since a counter value, or the next part of it."""
 
     updates: ChannelUpdates
-    final: bool
+    final: bool  # otherwise there is more
 
 
 @dataclass(frozen=True, slots=True)
 class TooLong:
-    """The platform no longer lists each change, so the channel has to be read. *head* is the current one."""
+    """The platform no longer lists each change, so the channel has to be read."""
 
-    head: Head
+    head: Head  # the current one
 
 
 @dataclass(frozen=True, slots=True)
 class BoxState:
-    """The counters of an account's message box, which its private chats share; *changes* counts their changes."""
+    """The counters of an account's message box, which its private chats share."""
 
-    changes: int
+    changes: int  # of those chats
     events: int  # of kinds that are not mirrored; the platform wants the counter back
     at: datetime
 
@@ -143,32 +145,27 @@ class BoxUpdates:
 
 @dataclass(frozen=True, slots=True)
 class BoxDifference:
-    """All that changed in a box since a state, or the next part of it, up to *state*: there is more unless *final*."""
+    """All that changed in a box since a state, or the next part of it."""
 
     updates: BoxUpdates
-    state: BoxState
-    final: bool
+    state: BoxState  # up to which these changes lead
+    final: bool  # otherwise there is more
 
 
 @dataclass(frozen=True, slots=True)
 class BoxTooLong:
-    """The platform no longer lists each change, so every chat has to be read; it lists those after *state*."""
+    """The platform no longer lists each change, so every chat has to be read."""
 
-    state: BoxState
+    state: BoxState  # changes after this one are listed again
 
 
 class UpdateStream(StrEnum):
-    """The state of a stream of updates that covers all channels, where a platform has one.
+    """The state of a stream of updates that covers all channels, where a platform has one."""
 
-    PAUSED: the connection is lost, and it is not known yet whether updates are. RESUMED: all missed updates arrived, in
-    order, before this hint. BROKEN: they did not, so live coverage ends for every channel. BEGAN: every message above
-    the heads in the hint will arrive. The gap lies between the last stored message and that head.
-    """
-
-    PAUSED = "paused"
-    RESUMED = "resumed"
-    BROKEN = "broken"
-    BEGAN = "began"
+    PAUSED = "paused"  # the connection is lost, and it is not known yet whether updates are
+    RESUMED = "resumed"  # all missed updates arrived, in order, before this hint
+    BROKEN = "broken"  # they did not arrive, so live coverage ends for every channel
+    BEGAN = "began"  # every message above the heads in the hint will arrive; those below are the gap
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ class MediaKind(StrEnum):
 
     PICTURE = "picture"
     VIDEO = "video"
-    DOCUMENT = "document"
+    DOCUMENT = "document"  # as a file to download
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,16 +29,16 @@ class Media:
     sha256: bytes
     name: str
     mime: str
-    size: int
+    size: int  # in bytes
     kind: MediaKind
 
 
 @dataclass(frozen=True, slots=True)
 class Arrived:
-    """A later confirmation that a message of ours reached *channel*. *message* is as its receipt named it."""
+    """A later confirmation that a message of ours reached a channel."""
 
     channel: ChannelId
-    message: str
+    message: str  # as its receipt named it
     at: datetime
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -10,7 +10,7 @@ from typing import Any, NewType
 
 from tidegate.core.errors import ChannelGone, Refused
 from tidegate.core.ids import AlbumId, ChannelId, FileId, GuildId, MessageId, TopicId, UploadId, UserId
-from tidegate.core.message_content import NO_COUNTS, PLAIN, MessageContent, MessageCounts, MessageKind, Person
+from tidegate.core.message_content import NO_COUNTS, PLAIN, Avatar, MessageContent, MessageCounts, MessageKind, Person
 
 SendKey = NewType("SendKey", str)  # the key by which a platform that removes duplicates recognises a repeated send
 FileHandle = NewType("FileHandle", str)  # one account's reference to read a file; it expires
@@ -85,14 +85,15 @@ class FileRole(StrEnum):
     COMPONENT = "component"
     FORWARD = "forward"
     STICKER = "sticker"
-    EMOJI = "emoji"
+    EMOJI = "emoji"  # of the text
+    REACTION = "reaction"
     POLL = "poll"
     STORY = "story"
     REPLY = "reply"
     GAME = "game"
     INVOICE = "invoice"
     RICH = "rich"
-    SERVICE = "service"
+    SERVICE = "service"  # of what the platform announces, such as a new picture of the group
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,15 +106,14 @@ class PhotoSize:
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """A file as its message announces it. *name* is chosen by the sender, so untrusted, and empty where there is none.
+    """A file as its message announces it.
 
     For a photo this is the largest size, and *picture* a medium one, where there are several. For any other file
-    *picture* is the platform's small picture of it. *fleeting* files destroy themselves once they were seen. A handle
-    is *valid_until* then, where the platform says so.
+    *picture* is the platform's small picture of it.
     """
 
     id: FileId
-    name: str
+    name: str  # chosen by the sender, so untrusted; may be empty
     size: int
     mime: str
     kind: FileKind
@@ -121,15 +121,23 @@ class File:
     picture: PhotoSize | None = None
     form: FileForm = FileForm.FILE
     role: FileRole = FileRole.OWN
-    fleeting: bool = False
-    valid_until: datetime | None = None
+    fleeting: bool = False  # it destroys itself once it was seen
+    valid_until: datetime | None = None  # how long the handle is valid, where the platform says so
+
+
+@dataclass(frozen=True, slots=True)
+class FileStep:
+    """One call towards a range of a file: its bytes, or None where another step comes before them."""
+
+    verb: str
+    call: Callable[[], Awaitable[bytes | None]]
 
 
 @dataclass(frozen=True, slots=True)
 class TopicEvent:
     """What a service message says about its topic; None for a field that it does not mention."""
 
-    created: bool
+    created: bool  # otherwise the topic was changed
     title: str | None = None
     closed: bool | None = None
     hidden: bool | None = None
@@ -145,14 +153,12 @@ class Reaction:
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One message as the platform shows it. *album* is shared by messages that were posted as one.
+    """One message as the platform shows it.
 
-    *further_files* are those it shows in other places than its own: previews, polls, stories, forwards.
-    *service* is the platform's name of what it announces itself, such as a join, and empty for a person's message.
-    *thread* is the thread under the message. *hidden_edit_at* is the time of a change that the platform does not show
-    as an edit; it only tells which of two versions is the later one. *raw* is what the platform sent that has no field
-    of its own here, without what depends on the account or the time: access hashes, file references, signatures of
-    links. *is_partial* is true of one that was read from a row of an earlier version: it lacks what that did not store.
+    *raw* is what the platform sent that has no field of its own here, without what depends on the account or the time:
+    access hashes, file references, signatures of links. *hidden_edit_at* is the time of a change that the platform does
+    not show as an edit; it only tells which of two versions is the later one. One that *is_partial* was read from a row
+    of an earlier version: it lacks what that did not store.
     """
 
     id: MessageId
@@ -162,15 +168,15 @@ class Message:
     topic: TopicId | None = None
     edited_at: datetime | None = None
     reply_to: MessageId | None = None
-    album: AlbumId | None = None
+    album: AlbumId | None = None  # shared by messages that were posted as one
     protected: bool = False
     files: Sequence[File] = ()
-    further_files: Sequence[File] = ()
+    further_files: Sequence[File] = ()  # those of previews, polls, stories and forwards in it
     topic_event: TopicEvent | None = None
     author_id: UserId | None = None
     automatic: bool = False  # a bot or a webhook wrote it
-    service: str = ""
-    thread: ChannelId | None = None
+    service: str = ""  # the platform's name of what it announces itself, such as a join
+    thread: ChannelId | None = None  # the thread under it
     reactions: Sequence[Reaction] = ()
     kind: MessageKind = MessageKind.TEXT
     content: MessageContent = PLAIN
@@ -188,17 +194,16 @@ class HistoryPage:
 
     ``reached_start`` means the platform said that nothing older exists, ``reached_head`` that nothing newer did when it
     answered. An empty page alone proves nothing. Without ``may_read`` the permission to read history is not proven, and
-    an empty page may be a refusal. *limit* is how many messages were requested. *total* is the platform's count of
-    messages in the whole channel, where it gives one. *threads* are the heads of threads under these messages.
+    an empty page may be a refusal.
     """
 
     messages: Sequence[Message]
     reached_start: bool
     reached_head: bool = False
-    limit: int = 100
+    limit: int = 100  # how many messages were requested
     may_read: bool = True
-    total: int | None = None
-    threads: Mapping[ChannelId, Head] = field(default_factory=dict)
+    total: int | None = None  # the platform's count of messages in the whole channel, where it gives one
+    threads: Mapping[ChannelId, Head] = field(default_factory=dict)  # of the threads under these messages
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,14 +218,11 @@ class FileSearch:
 
 @dataclass(frozen=True, slots=True)
 class FilePage:
-    """One answer of a search for files, newest first. A short page is not the end: *ended* says when it is.
-
-    *total* is how many files the platform counts in all, where it says so.
-    """
+    """One answer of a search for files, newest first. A short page is not the end: *ended* says when it is."""
 
     messages: Sequence[Message]
     ended: bool
-    total: int | None = None
+    total: int | None = None  # how many files the platform counts in all, where it says so
 
 
 class ChannelKind(StrEnum):
@@ -241,29 +243,24 @@ PRIVATE_KINDS = (ChannelKind.PRIVATE_CHAT, ChannelKind.GROUP)
 
 @dataclass(frozen=True, slots=True)
 class Channel:
-    """A channel as the account sees it. A *protected* channel's messages cannot be copied on the server.
-
-    *visible* is the permission to see it, *readable* the proven permission to read its history. A thread's *parent* is
-    the channel it belongs to. An *archived* thread is inactive until a message is posted; a *private* one is visible
-    only to its members. *largest_file* is the maximum size in bytes of a file posted there, where known. *server* is
-    the name of its guild; empty where it is not known.
-    """
+    """A channel as the account sees it."""
 
     id: ChannelId
     title: str
     forum: bool = False
-    protected: bool = False
+    protected: bool = False  # its messages cannot be copied on the server
     may_post: bool = False
     kind: ChannelKind = ChannelKind.CHANNEL
     guild: GuildId | None = None
-    parent: ChannelId | None = None
-    visible: bool = True
-    readable: bool = True
-    archived: bool = False
-    private: bool = False
-    largest_file: int | None = None
+    parent: ChannelId | None = None  # the channel a thread belongs to
+    visible: bool = True  # the permission to see it
+    readable: bool = True  # the proven permission to read its history
+    archived: bool = False  # a thread that is inactive until a message is posted
+    private: bool = False  # a thread that only its members see
+    largest_file: int | None = None  # the maximum size in bytes of a file posted there, where known
     description: str = ""  # chosen by its owner, so untrusted
-    server: str = ""  # untrusted as well
+    server: str = ""  # the name of its guild, where known; untrusted as well
+    avatar: Avatar | None = None  # of a server's channels that of the server
     moved_to: ChannelId | None = None  # the large group that a small one became
 
     @property
@@ -274,18 +271,13 @@ class Channel:
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """A channel's newest message and the platform's own change counter, where it has one.
+    """A channel's newest message and the platform's own change counter, where it has one."""
 
-    *channel* is what the same answer said about the channel itself. The newest message may be deleted by now; for a
-    board it is the newest thread's number. For threads, *messages* is the current number of messages, *posted* the
-    number ever posted.
-    """
-
-    newest: MessageId | None
+    newest: MessageId | None  # it may be deleted by now; for a board it is the newest thread's number
     changes: int | None
-    channel: Channel | None = None
-    messages: int | None = None
-    posted: int | None = None
+    channel: Channel | None = None  # what the same answer said about the channel itself
+    messages: int | None = None  # of a thread: how many it has now
+    posted: int | None = None  # of a thread: how many were ever posted
 
 
 @dataclass(frozen=True, slots=True)
@@ -330,15 +322,11 @@ class TopicPage:
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """The platform's confirmation that it accepted a message.
-
-    Both are None when it only said that it already accepted this send. *name* is what receipts call the message on a
-    platform without message numbers.
-    """
+    """The platform's confirmation that it accepted a message; empty when it said that it had this send already."""
 
     message: MessageId | None
     at: datetime | None
-    name: str | None = None
+    name: str | None = None  # what receipts call the message on a platform without message numbers
 
 
 @dataclass(frozen=True, slots=True)
@@ -371,8 +359,8 @@ class Enclosure:
 
 @dataclass(frozen=True, slots=True)
 class Me:
-    """Who the account is on its platform; a premium account may send larger files."""
+    """Who the account is on its platform."""
 
     id: UserId
     name: str
-    premium: bool = False
+    premium: bool = False  # it may send larger files

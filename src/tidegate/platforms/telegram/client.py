@@ -8,8 +8,9 @@ from datetime import timedelta
 from typing import Any
 
 from telethon.tl import functions, types
+from telethon.utils import resolve_id
 
-from tidegate.core.errors import PlatformError, Refused, ServerTrouble
+from tidegate.core.errors import PlatformError, ServerTrouble
 from tidegate.core.ids import ChannelId, FileId, MessageId, TopicId
 from tidegate.platforms import interface
 from tidegate.platforms.connection_hooks import ConnectionHooks
@@ -20,10 +21,13 @@ from tidegate.platforms.telegram.chats.box_updates import difference_of_box, sta
 from tidegate.platforms.telegram.chats.chat_numbers import ChatNumbers, chat_peer
 from tidegate.platforms.telegram.chats.private_chats import access_hashes, chat_heads
 from tidegate.platforms.telegram.connection import TelegramConnection
+from tidegate.platforms.telegram.content.avatars import AvatarPlace, avatar_place
 from tidegate.platforms.telegram.content.people import people_in
-from tidegate.platforms.telegram.errors import AlreadySent, HeldElsewhere, MediaGone
-from tidegate.platforms.telegram.file_handles import document_file, is_precise, location_of
-from tidegate.platforms.telegram.further_files import WEB_HANDLE, emoji_number
+from tidegate.platforms.telegram.errors import AlreadySent, MediaGone
+from tidegate.platforms.telegram.files import file_reads
+from tidegate.platforms.telegram.files.file_handles import document_file, location_of
+from tidegate.platforms.telegram.files.file_reads import FileReads, LocatedFile
+from tidegate.platforms.telegram.files.further_files import emoji_number
 from tidegate.platforms.telegram.page_cursors import DialogOffset, TopicOffset, in_batch
 from tidegate.platforms.telegram.session import VaultSession
 
@@ -45,7 +49,7 @@ _METHODS = {
     "chat_messages": "messages.getMessages",
     "description": "channels.getFullChannel",
     "emoji_files": "messages.getCustomEmojiDocuments",
-    "read_file": "upload.getFile",
+    **file_reads.METHODS,
     "save_part": "upload.saveFilePart",
     "save_big_part": "upload.saveBigFilePart",
     "send": "messages.sendMessage",
@@ -77,7 +81,7 @@ class TelegramAccount(ConnectionHooks):
     def __init__(self, connection: TelegramConnection, session: VaultSession) -> None:
         self._connection = connection
         self._session = session
-        self._held_by: dict[int, int] = {}  # files that are in another data centre than Telegram said
+        self._files = FileReads(connection)
 
     async def close(self) -> None:
         await self._connection.close()
@@ -123,7 +127,9 @@ class TelegramAccount(ConnectionHooks):
         if not known:
             raise interface.UnknownChannel("This account knows none of these channels; list its channels first.")
         peers = [types.InputDialogPeer(self._peer(one)) for one in in_batch(known)]
-        return self._heads_of(await self._connection.ask(functions.messages.GetPeerDialogsRequest(peers)))
+        answer = await self._connection.ask(functions.messages.GetPeerDialogsRequest(peers))
+        self._connection.compare_box(answer.state.pts)
+        return self._heads_of(answer)
 
     def _heads_of(self, answer: Any) -> dict[ChannelId, interface.Head]:
         return {**translation.heads_of(answer), **chat_heads(answer, self._chats)}
@@ -247,22 +253,36 @@ class TelegramAccount(ConnectionHooks):
         found = (document_file(one) for one in answer if isinstance(one, types.Document))
         return {emoji_number(file.id): replace(file, id=emoji_number(file.id)) for file in found}
 
-    async def read_file(self, handle: FileHandle, *, offset: int, length: int) -> bytes:
-        if handle == WEB_HANDLE:
-            raise interface.CannotAsk("The picture is on another site, behind a call of Telegram's that is not made.")
-        location, centre = location_of(handle)
-        request = functions.upload.GetFileRequest(location, offset, length, precise=is_precise(offset, length))
-        try:
-            answer = await self._connection.ask(request, centre=self._held_by.get(location.id, centre))
-        except HeldElsewhere as elsewhere:  # the lane repeats the call, which then goes to the right data centre
-            self._held_by[location.id] = elsewhere.centre
-            raise
-        if not isinstance(answer, types.upload.File):
-            raise Refused(
-                "Telegram wants this file to be read from its delivery network, which Tidegate does not use; "
-                "it is tried again later."
-            )
-        return bytes(answer.bytes)
+    def file_step(self, handle: FileHandle, *, offset: int, length: int) -> interface.FileStep:
+        return self._files.step(handle, lambda: self._located(handle), offset, length)
+
+    async def read_file(self, handle: FileHandle, *, offset: int, length: int) -> bytes | None:
+        return await self.file_step(handle, offset=offset, length=length).call()
+
+    def _located(self, handle: FileHandle) -> LocatedFile:
+        avatar = avatar_place(handle)
+        if avatar is not None:
+            location, centre = self._avatar_location(avatar)
+            return LocatedFile(location, centre, avatar.photo)
+        found, centre = location_of(handle)
+        return LocatedFile(found, centre, getattr(found, "id", 0))
+
+    def _avatar_location(self, avatar: AvatarPlace) -> tuple[types.InputPeerPhotoFileLocation, int]:
+        """A picture by whom it shows: a chat itself, or the author of one of its messages."""
+        where = self._peer(self._chat_number(avatar.seen_in))
+        same = avatar.owner == avatar.seen_in
+        peer = where if same else types.InputPeerUserFromMessage(where, avatar.message, avatar.owner)
+        if avatar.owner == self._chats.me:
+            peer = types.InputPeerSelf()
+        return types.InputPeerPhotoFileLocation(peer, avatar.photo, big=True), avatar.centre
+
+    def _chat_number(self, marked: int) -> ChannelId:
+        """The number of a chat or channel by Telegram's marked one."""
+        plain, kind = resolve_id(marked)
+        number = self._chats.of_any(kind(plain))
+        if number is None:
+            raise interface.CannotAsk(f"Telegram has no chat {marked}.")
+        return number
 
     async def save_part(self, upload: Upload, part: int, content: bytes) -> None:
         if not await self._connection.ask(send_requests.part_of(upload, part, content)):

@@ -7,7 +7,7 @@ whether to repeat it.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from datetime import timedelta
 from typing import Any, TypeVar
 
@@ -91,14 +91,22 @@ class TelegramConnection:
         if client is not None:
             await client.hang_up()
 
-    async def ask(self, request: Any, *, centre: int | None = None) -> Any:
-        """Send a request and wait for its answer; *centre* is the data centre to ask, if not our own."""
+    async def ask(self, request: Any, *, centre: int | None = None, network: int | None = None) -> Any:
+        """Send a request and wait for its answer.
+
+        *centre* is the data centre to ask, if not our own; *network* is one of the delivery network.
+        """
         self.require_open()
         client = self._client
         if client is None:
             raise NotSent("The connection to Telegram is lost and is being made again; nothing was sent.")
         # Nothing is awaited before the request is queued: the permission to call is valid only for this moment.
-        hand_over = client.hand_over if centre in (None, client.session.dc_id) else await self._branch(client, centre)
+        if network is not None:
+            hand_over = await self._reached(client.delivery_branch(network), network)
+        elif centre in (None, client.session.dc_id):
+            hand_over = client.hand_over
+        else:
+            hand_over = await self._reached(client.branch(centre), centre)
         method = method_of(request)
         try:
             answer = hand_over(request)
@@ -136,10 +144,18 @@ class TelegramConnection:
             raise OutcomeUnknown(f"Telegram did not answer {method} within {ANSWER_WITHIN.total_seconds():.0f} s.")
         raise OutcomeUnknown(f"The connection to Telegram was lost before {method} was answered.")
 
-    async def _branch(self, client: RawTelegramClient, centre: int) -> Callable[[Any], asyncio.Future[Any]]:
-        """The connection to another data centre, for the files stored there."""
+    async def web_file_centre(self) -> int:
+        """The data centre with Telegram's copies of pictures on other sites."""
+        self.require_open()
+        client = self._client
+        if client is None:
+            raise NotSent("The connection to Telegram is lost and is being made again; nothing was sent.")
+        return await self._reached(client.web_file_centre(), 0)
+
+    async def _reached(self, reaching: Coroutine[Any, Any, T], centre: int) -> T:
+        """What another data centre is reached by, for the files stored there."""
         try:
-            return await in_time(client.branch(centre), self._clock)
+            return await in_time(reaching, self._clock)
         except TidegateError:
             raise
         except Exception as problem:
@@ -236,6 +252,11 @@ class TelegramConnection:
         for one in found:
             self._follow_box(one.upto, one.steps)
         return [UpdateHint(None, box=one) for one in found]
+
+    def compare_box(self, upto: int) -> None:
+        """An answer says how far the box is. Beyond what was pushed, something was lost or is still on its way."""
+        if self.box is not None and upto > self.box:
+            self.box = None
 
     def _follow_box(self, upto: int, steps: int) -> None:
         """Move the known counter; after a gap nothing is known until Telegram is asked."""

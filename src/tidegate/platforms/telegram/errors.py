@@ -28,6 +28,8 @@ _UNNAMED_WAIT = timedelta(hours=1)
 _CLOSED_CHATS = ("INPUT_USER_DEACTIVATED", "TOPIC_CLOSED", "TOPIC_DELETED", "USER_IS_BLOCKED", "YOU_BLOCKED_USER")
 """Further errors for a chat that accepts nothing from the account, in addition to CHAT_SEND_…_FORBIDDEN."""
 
+_DELIVERY_ENDED = ("FILE_TOKEN_INVALID", "REQUEST_TOKEN_INVALID")
+
 _FROZEN = "FROZEN_"
 """The prefix of Telegram's errors for a frozen account; one of them has the code of a flood wait."""
 
@@ -49,6 +51,10 @@ class HeldElsewhere(PlatformError):
     def __init__(self, centre: int) -> None:
         self.centre = centre
         super().__init__(f"Telegram keeps this file in its data centre {centre}.")
+
+
+class DeliveryEnded(Refused):
+    """The delivery network no longer gives out a file as Telegram described it; ask for the file again."""
 
 
 def trouble(problem: BaseException, method: str) -> PlatformError:
@@ -97,6 +103,8 @@ def _refused(problem: errors.RPCError, method: str) -> Refused:
     said = _said(problem)
     if said.startswith("FILE_REFERENCE_"):
         return _handle_expired()
+    if said in _DELIVERY_ENDED:
+        return DeliveryEnded(f"Telegram's delivery network no longer knows this file: {said}.")
     if said in _CLOSED_CHATS or (said.startswith("CHAT_SEND_") and said.endswith("_FORBIDDEN")):
         return _may_not_post(problem)
     return Refused(f"Telegram refused {method}: {said}.")

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from copy import copy
 from dataclasses import dataclass
 from importlib.util import find_spec
-from typing import Any
+from typing import Any, TypeAlias
 
 from telethon import TelegramClient
 from telethon.crypto import AuthKey
@@ -21,8 +21,9 @@ from telethon.tl import functions, types
 from telethon.tl.alltlobjects import LAYER
 
 from tidegate.core.errors import PlatformError
-from tidegate.core.rules.proxy_address import ProxyAddress
+from tidegate.core.rules.outgoing_proxy import ProxyAddress
 from tidegate.platforms.interface import NoteConnect
+from tidegate.platforms.telegram.files.network_keys import believed
 from tidegate.platforms.telegram.pre_send_check import PreSendCheck, watch
 from tidegate.platforms.telegram.session import VaultSession
 
@@ -32,6 +33,9 @@ _WRAPPERS = (
     functions.InvokeWithoutUpdatesRequest,
 )
 _CONNECT_WITHIN = 10
+
+Introduce: TypeAlias = Callable[[MTProtoSender, int], Awaitable[None]]
+"""Connects a sender to a data centre."""
 
 
 class _Accidents(logging.Logger):
@@ -123,24 +127,21 @@ class RawTelegramClient(TelegramClient):  # type: ignore[misc]  # Telethon is un
         self.flood_sleep_threshold = 0
         self.user: types.User | None = None
         self.lost: asyncio.Future[Any] = asyncio.Future()  # done when the connection is lost; replaced on connecting
+        self._cdn_config: types.CdnConfig | None = None  # Telethon would take the keys of one data centre only
         self._branches: dict[int, MTProtoSender] = {}
         self._branching = asyncio.Lock()
         self._on_push = on_push
         self._note_connect = note_connect
         self._last_look = pre_send_check
         watch(self._sender, pre_send_check)
-        self._hand_over = self._sender.send
+        self.hand_over: Callable[..., asyncio.Future[Any]] = self._sender.send
+        """Queues a request now; ``ConnectionError`` when there is no connection and nothing was queued."""
         self._sender.send = self._send_counted
 
     @property
     def place(self) -> str:
         """The name of the server for error sentences."""
         return f"{self.session.server_address}:{self.session.port}"
-
-    def hand_over(self, request: Any) -> asyncio.Future[Any]:
-        """Queue *request* now; ``ConnectionError`` when there is no connection and nothing was queued."""
-        answer: asyncio.Future[Any] = self._hand_over(request)
-        return answer
 
     async def hang_up(self) -> None:
         """Disconnect; calls without an answer have failed with the reason already."""
@@ -158,7 +159,7 @@ class RawTelegramClient(TelegramClient):  # type: ignore[misc]  # Telethon is un
         for one in request if isinstance(request, list) else [request]:
             if not isinstance(one, functions.PingRequest):  # a heartbeat of the connection, not a call
                 self._note_connect(method_of(one))
-        return self._hand_over(request, ordered=ordered)
+        return self.hand_over(request, ordered=ordered)
 
     async def _auth_key_callback(self, auth_key: AuthKey) -> None:
         """Store a new key before it is used: losing it means being signed out."""
@@ -178,20 +179,42 @@ class RawTelegramClient(TelegramClient):  # type: ignore[misc]  # Telethon is un
 
     async def branch(self, centre: int) -> Callable[[Any], asyncio.Future[Any]]:
         """The connection to another data centre; it has a key of its own, which is authorised from here."""
-        async with self._branching:
-            sender = self._branches.get(centre)
-            if sender is None or not sender.is_connected():
-                self._branches[centre] = sender = await self._reach(centre)
-                if not self.is_connected():  # closed meanwhile
-                    await sender.disconnect()
+        sender = await self._branch(centre, self._introduce)
         hand_over: Callable[[Any], asyncio.Future[Any]] = sender.send
         return hand_over
 
-    async def _reach(self, centre: int) -> MTProtoSender:
+    async def delivery_branch(self, centre: int) -> Callable[[Any], asyncio.Future[Any]]:
+        """The connection to a data centre of the delivery network, which knows no accounts."""
+        sender = await self._branch(centre, self._introduce_to_network)
+
+        def hand_over(request: Any) -> asyncio.Future[Any]:
+            greeting = copy(self._init_request)
+            greeting.query = request
+            answer: asyncio.Future[Any] = sender.send(functions.InvokeWithLayerRequest(LAYER, greeting))
+            return answer
+
+        return hand_over
+
+    async def web_file_centre(self) -> int:
+        """The data centre with Telegram's copies of pictures on other sites."""
+        if self._config is None:
+            type(self)._config = await self.ask_to_connect(functions.help.GetConfigRequest())
+        return int(self._config.webfile_dc_id)
+
+    async def _branch(self, centre: int, introduce: Introduce) -> MTProtoSender:
+        async with self._branching:
+            sender = self._branches.get(centre)
+            if sender is None or not sender.is_connected():
+                self._branches[centre] = sender = await self._reach(centre, introduce)
+                if not self.is_connected():  # closed meanwhile
+                    await sender.disconnect()
+        return sender
+
+    async def _reach(self, centre: int, introduce: Introduce) -> MTProtoSender:
         sender = MTProtoSender(None, loggers=self._log, retries=0, delay=0, auto_reconnect=False)
         watch(sender, self._last_look)
         try:
-            await self._introduce(sender, centre)
+            await introduce(sender, centre)
         except BaseException:
             await sender.disconnect()
             raise
@@ -199,7 +222,22 @@ class RawTelegramClient(TelegramClient):  # type: ignore[misc]  # Telethon is un
 
     async def _introduce(self, sender: MTProtoSender, centre: int) -> None:
         """Connect to another data centre and authorise the account there."""
-        place = await self._get_dc(centre)
+        await self._connect_to(sender, await self._get_dc(centre))
+        exported = await self.ask_to_connect(functions.auth.ExportAuthorizationRequest(centre))
+        greeting = copy(self._init_request)
+        greeting.query = functions.auth.ImportAuthorizationRequest(id=exported.id, bytes=exported.bytes)
+        self._note_connect(method_of(greeting))
+        await sender.send(functions.InvokeWithLayerRequest(LAYER, greeting))
+
+    async def _introduce_to_network(self, sender: MTProtoSender, centre: int) -> None:
+        """Connect to the delivery network, whose key Telegram tells; it is believed nowhere else."""
+        if self._cdn_config is None:
+            self._cdn_config = await self.ask_to_connect(functions.help.GetCdnConfigRequest())
+        place = await self._get_dc(centre, cdn=True)
+        with believed([one.public_key for one in self._cdn_config.public_keys if one.dc_id == centre]):
+            await self._connect_to(sender, place)
+
+    async def _connect_to(self, sender: MTProtoSender, place: types.DcOption) -> None:
         connection = self._connection(
             place.ip_address,
             place.port,
@@ -210,11 +248,6 @@ class RawTelegramClient(TelegramClient):  # type: ignore[misc]  # Telethon is un
         )
         await sender.connect(connection)
         sender.disconnected.add_done_callback(lambda lost: lost.cancelled() or lost.exception())  # the reads report it
-        exported = await self.ask_to_connect(functions.auth.ExportAuthorizationRequest(centre))
-        greeting = copy(self._init_request)
-        greeting.query = functions.auth.ImportAuthorizationRequest(id=exported.id, bytes=exported.bytes)
-        self._note_connect(method_of(greeting))
-        await sender.send(functions.InvokeWithLayerRequest(LAYER, greeting))
 
     async def _disconnect_coro(self) -> None:
         for sender in self._branches.values():

@@ -14,7 +14,7 @@ from tidegate.core.errors import Refused
 from tidegate.core.ids import MessageId
 from tidegate.platforms.interface import FileHandle, Receipt, SendKey, Upload, UploadLost
 from tidegate.platforms.interface.uploads import Media, MediaKind, MediaRef
-from tidegate.platforms.telegram.file_handles import location_of
+from tidegate.platforms.telegram.files.file_handles import location_of
 
 Postable: TypeAlias = types.InputMediaPhoto | types.InputMediaDocument
 

@@ -31,6 +31,7 @@ from tidegate.platforms.interface import (
     TopicEvent,
     UpdateHint,
 )
+from tidegate.platforms.telegram.content.avatars import avatar_of
 from tidegate.platforms.telegram.content.message_content import PINNED, content_of, preview_made, unreadable
 from tidegate.platforms.telegram.content.message_counts import counts_of, reactions_of
 from tidegate.platforms.telegram.content.people import (
@@ -38,13 +39,14 @@ from tidegate.platforms.telegram.content.people import (
     author_number,
     author_of,
     channel_number,
+    marked_channel,
     people_in,
 )
 from tidegate.platforms.telegram.content.polls import poll_counts
 from tidegate.platforms.telegram.content.raw_message import raw_of, raw_of_unreadable
 from tidegate.platforms.telegram.content.service_texts import service_name
-from tidegate.platforms.telegram.file_handles import files_of
-from tidegate.platforms.telegram.further_files import further_files_of
+from tidegate.platforms.telegram.files.file_handles import files_of
+from tidegate.platforms.telegram.files.further_files import further_files_of, reaction_files
 
 _log = structlog.get_logger(__name__)
 
@@ -179,6 +181,7 @@ def channel_of(found: types.Channel) -> Channel:
         forum=bool(found.forum),
         protected=bool(found.noforwards),
         may_post=_may_post(found),
+        avatar=avatar_of(marked_channel(found.id), found.photo),
     )
 
 
@@ -351,7 +354,11 @@ def _recount(update: Any, number_of: NumberOf = channel_number) -> tuple[Channel
         recounted = Recounted(MessageId(update.id), counts=MessageCounts(forwards=update.forwards))
         return ChannelId(update.channel_id), recounted
     if isinstance(update, types.UpdateMessageReactions):
-        recounted = Recounted(MessageId(update.msg_id), reactions=reactions_of(update.reactions))
+        recounted = Recounted(
+            MessageId(update.msg_id),
+            reactions=reactions_of(update.reactions),
+            pictures=reaction_files(update.reactions),
+        )
         return number_of(update.peer), recounted
     if isinstance(update, types.UpdateMessagePoll) and update.msg_id is not None:
         counts = poll_counts(update.results)

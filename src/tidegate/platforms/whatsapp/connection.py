@@ -17,7 +17,7 @@ import structlog
 from tidegate.core.child_protocol import Frame
 from tidegate.core.clock import Clock, SystemClock
 from tidegate.core.errors import Banned, NotSent, PlatformError, SignedOut
-from tidegate.core.rules.proxy_address import ProxyAddress
+from tidegate.core.rules.outgoing_proxy import ProxyAddress
 from tidegate.core.rules.reconnect_pause import reconnect_pause
 from tidegate.platforms.interface import NoteConnect
 from tidegate.platforms.interface.uploads import Arrived
@@ -39,13 +39,13 @@ _REAL = SystemClock()
 
 @dataclass(frozen=True, slots=True)
 class ChildSetup:
-    """Which child to start for an account: its options, its library, and how long its parent may be silent."""
+    """Which child to start for an account."""
 
     account: str
     session: str
-    device: str
-    silent_after: timedelta
-    stand_in: str | None = None
+    device: str  # its address at WhatsApp
+    silent_after: timedelta  # how long its parent may be silent before it ends itself
+    stand_in: str | None = None  # a module that replaces the library below neonize
     proxy: ProxyAddress | None = None
 
     def open_options(self) -> dict[str, Any]:

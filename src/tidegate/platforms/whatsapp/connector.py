@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Collection
 from dataclasses import replace
 from datetime import timedelta
+from importlib.util import find_spec
 from typing import Protocol
 
 from tidegate.core.account import Account
 from tidegate.core.clock import Clock
-from tidegate.core.errors import BadInput, SignedOut
+from tidegate.core.errors import BadInput, PlatformError, SignedOut
 from tidegate.platforms import loopback_address as control_of
 from tidegate.platforms.account_proxy import proxy_of
 from tidegate.platforms.interface import NoteConnect, Opener, Vault
@@ -77,6 +78,10 @@ async def home_of(
     account: Account, device: str, sessions: WhatsAppSessionStore, silent_after: timedelta, find_loopback: FindLoopback
 ) -> ChildSetup:
     """The setup of an account's child: with the real library, or with a stand-in for the loopback it was added with."""
+    if find_spec("neonize") is None:
+        raise PlatformError(
+            'The library for WhatsApp is not installed here. Install it with: pip install "tidegate[whatsapp]"'
+        )
     if account.loopback is None:
         return ChildSetup(account.name, await sessions.address(), device, silent_after)
     address = await find_loopback(account.loopback)

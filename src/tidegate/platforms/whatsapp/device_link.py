@@ -37,10 +37,10 @@ _ANSWERED_WITHIN = timedelta(seconds=60)
 
 @dataclass(frozen=True, slots=True)
 class LinkCode:
-    """Show this text instead of the one before: as a QR code, or as a code that *is_typed* into the phone."""
+    """Show this text instead of the one before."""
 
     text: str
-    is_typed: bool
+    is_typed: bool  # into the phone; otherwise it is scanned as a QR code
 
 
 @dataclass(frozen=True, slots=True)

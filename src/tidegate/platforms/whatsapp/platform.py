@@ -19,6 +19,7 @@ WHATSAPP = Platform(
     paced_by_standing=True,
     warms_up=True,
     links_by_phone=True,
+    scan_codes_last=(60, 20),
     proxy_schemes=("socks5", "http"),
     reached_at=("web.whatsapp.com", 443),
     library_schema="whatsapp",

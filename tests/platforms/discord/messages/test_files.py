@@ -26,6 +26,15 @@ from tidegate.platforms.interface import FileForm, FileRole
 SIGNED = "https://cdn.discordapp.com/attachments/1/77/a.png?ex=66a0b5c0&is=1&hm=ff&"
 
 
+def test_a_guilds_own_emoji_of_reactions_are_files() -> None:
+    """Named as the reaction is, and read from Discord's own address; others have no file."""
+    emoji = [{"id": "77", "name": "wave", "animated": True}, {"id": None, "name": "❤"}, {"id": "78", "name": None}]
+    found = further_files_of({"reactions": [{"emoji": one, "count": 1} for one in emoji]})
+    assert [(file.name, file.role) for file in found] == [("wave:77", FileRole.REACTION), (":78", FileRole.REACTION)]
+    assert found[0].handle == "https://cdn.discordapp.com/emojis/77.webp?animated=true"
+    assert all(file.id < 0 for file in found)
+
+
 @pytest.mark.parametrize("kind", EVERY_KIND)
 def test_every_file_has_a_handle_at_discord(kind: str) -> None:
     """No kind of message gives a file that would be read from elsewhere, and none gives one twice."""
@@ -134,7 +143,7 @@ def test_emoji_of_a_guild_in_a_text_are_files() -> None:
     """Each once, by its number; an animated one is asked for as such."""
     found = further_files_of({"content": "ahoy <:anchor:55> <a:wave:66> <:anchor:55> <:no:x> :smile:"})
     assert [(file.id, file.name, file.role) for file in found] == [
-        (found[0].id, "anchor", FileRole.EMOJI), (found[1].id, "wave", FileRole.EMOJI),
+        (found[0].id, "anchor:55", FileRole.EMOJI), (found[1].id, "wave:66", FileRole.EMOJI),
     ]  # fmt: skip
     assert ["/55." in file.handle for file in found] == [True, False]
     assert [file.handle.endswith("?animated=true") for file in found] == [False, True]

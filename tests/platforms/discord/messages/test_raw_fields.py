@@ -14,9 +14,9 @@ from tests.platforms.discord.shapes import CHANNEL, message
 from tidegate.history.content_json import content_json, read_content
 from tidegate.history.queries.message_patches import patched
 from tidegate.history.raw_json import pack, unpack
-from tidegate.platforms.discord.gateway.message_events import updates_of
+from tidegate.platforms.discord.gateway.message_events import MESSAGE_EVENTS
 from tidegate.platforms.discord.messages.content import content_of
-from tidegate.platforms.discord.messages.raw_fields import changes_of, raw_of
+from tidegate.platforms.discord.messages.raw_fields import changes_of, no_names, raw_of
 from tidegate.platforms.discord.translation import message_of
 
 CDN = "https://cdn.discordapp.com/attachments/1111111111111111111/1222222222222222222/pier.png"
@@ -156,7 +156,7 @@ def test_a_part_merged_into_what_is_stored_reads_like_the_whole(before: set[str]
 
     was = message(5, **{key: FULL[key] for key in before})
     part = {key: FULL[key] for key in changed} | {"id": "5", "channel_id": CHANNEL, "edited_timestamp": EDITED}
-    (patch,) = updates_of("MESSAGE_UPDATE", part, name).patched
+    (patch,) = MESSAGE_EVENTS["MESSAGE_UPDATE"](part, name).patched
     merged = patched(message_of(was, name), patch)
     whole = message_of({**was, **part}, name)
     assert merged is not None
@@ -197,7 +197,7 @@ def test_a_strange_value_stops_nothing(strange: dict[str, Any], kind: int) -> No
     found = message_of({**message(5, type=kind), **strange})
     assert content_of(unpack(pack(found.raw))) == (found.kind, found.content)
     assert read_content(json.loads(json.dumps(content_json(found.content)))) == found.content
-    updates_of("MESSAGE_UPDATE", {"id": "5", "channel_id": CHANNEL, **strange})
+    MESSAGE_EVENTS["MESSAGE_UPDATE"]({"id": "5", "channel_id": CHANNEL, **strange}, no_names)
 
 
 @pytest.mark.parametrize("field", ["components", "embeds", "poll", "surprise"])

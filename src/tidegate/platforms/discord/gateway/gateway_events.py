@@ -10,7 +10,7 @@ from typing import Final
 
 from tidegate.core.ids import ChannelId, MessageId
 from tidegate.platforms.discord.gateway.guild_cache import GuildCache, Heads
-from tidegate.platforms.discord.gateway.message_events import MESSAGE_EVENTS, updates_of
+from tidegate.platforms.discord.gateway.message_events import MESSAGE_EVENTS
 from tidegate.platforms.discord.message_content_intent import is_blank
 from tidegate.platforms.discord.permissions import Json
 from tidegate.platforms.interface import Head, UpdateHint, UpdateStream
@@ -63,7 +63,7 @@ class GatewayEvents:
             return self._posted(channel, data)
         if event == "MESSAGE_UPDATE" and "content" in data and is_blank(data, self.guilds.me):
             return self.begin_anew()
-        updates = updates_of(event, data, self.guilds.names_in(channel, data.get("guild_id")))
+        updates = MESSAGE_EVENTS[event](data, self.guilds.names_in(channel, data.get("guild_id")))
         if updates.deleted:
             self.guilds.note_deleted(channel, len(updates.deleted))
         return [UpdateHint(channel, updates)]
@@ -78,7 +78,7 @@ class GatewayEvents:
         if not guild and self.guilds.head(channel) is None:
             head = self.guilds.take_chat(channel, data["author"], int(data["id"]) - 1)
             hints.append(UpdateHint(channel, heads={channel: head}))
-        hints.append(UpdateHint(channel, updates_of("MESSAGE_CREATE", data, self.guilds.names_in(channel, guild))))
+        hints.append(UpdateHint(channel, MESSAGE_EVENTS["MESSAGE_CREATE"](data, self.guilds.names_in(channel, guild))))
         self.guilds.note_posted(channel, MessageId(int(data["id"])))
         return hints
 

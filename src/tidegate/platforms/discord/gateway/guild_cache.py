@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tidegate.core.ids import ChannelId, GuildId, MessageId
+from tidegate.platforms.discord.messages.avatars import avatar_of
 from tidegate.platforms.discord.messages.json_values import text_in
 from tidegate.platforms.discord.messages.raw_fields import NameOf, no_names
 from tidegate.platforms.discord.permissions import EVERYTHING, NOTHING, ChannelPermissions, Json, in_channel, in_guild
@@ -26,6 +27,7 @@ class CachedGuild:
 
     id: str
     title: str = ""
+    icon: str = ""
     owner: str = ""
     roles: dict[str, Json] = field(default_factory=dict)
     mine: frozenset[str] | None = None
@@ -93,6 +95,7 @@ class GuildCache:
         """
         guild = self._guilds.setdefault(event["id"], CachedGuild(event["id"]))
         guild.title = text_in(event.get("name")) or guild.title
+        guild.icon = text_in(event.get("icon"))
         guild.owner = event.get("owner_id") or guild.owner
         guild.roles = {one["id"]: one for one in event.get("roles") or guild.roles.values()}
         guild.largest_file = largest_file_in(event) or guild.largest_file
@@ -234,7 +237,8 @@ class GuildCache:
 
     def _channel(self, guild: CachedGuild, raw: Json, base: Any) -> Channel:
         rights = self._rights(guild, raw, base)
-        return channel_of(raw, rights, guild=guild.id, server=guild.title, largest_file=guild.largest_file)
+        channel = channel_of(raw, rights, guild=guild.id, server=guild.title, largest_file=guild.largest_file)
+        return replace(channel, avatar=avatar_of("icons", int(guild.id), guild.icon))
 
     def _base(self, guild: CachedGuild) -> Any:
         if guild.mine is None:

@@ -13,10 +13,10 @@ from tidegate.core.ids import MessageId
 from tidegate.core.message_content import NO_COUNTS
 from tidegate.platforms.discord.messages.content import content_of
 from tidegate.platforms.discord.messages.emoji import emoji_of
-from tidegate.platforms.discord.messages.files import files_of, further_files_by_role
-from tidegate.platforms.discord.messages.json_values import text_in
+from tidegate.platforms.discord.messages.files import files_of, further_files_by_role, reaction_file
+from tidegate.platforms.discord.messages.json_values import object_in, text_in
 from tidegate.platforms.discord.messages.polls import counts_of
-from tidegate.platforms.discord.messages.raw_fields import NameOf, changes_of, no_names
+from tidegate.platforms.discord.messages.raw_fields import NameOf, changes_of
 from tidegate.platforms.discord.permissions import Json
 from tidegate.platforms.discord.translation import edited_at, message_of, reactions_of
 from tidegate.platforms.interface import ChannelUpdates, Patch, Reacted, Recounted, Voted
@@ -24,11 +24,6 @@ from tidegate.platforms.interface import ChannelUpdates, Patch, Reacted, Recount
 ReadEvent = Callable[[Json, NameOf], ChannelUpdates]
 
 _WHOLE = ("author", "timestamp", "content")
-
-
-def updates_of(event: str, data: Json, name: NameOf = no_names) -> ChannelUpdates:
-    """The changes that an event of ``MESSAGE_EVENTS`` reports; *name* tells the names of channels and roles."""
-    return MESSAGE_EVENTS[event](data, name)
 
 
 def _posted(data: Json, name: NameOf) -> ChannelUpdates:
@@ -72,7 +67,8 @@ def _bulk_deleted(data: Json, _: NameOf) -> ChannelUpdates:
 def _reacted(change: int) -> ReadEvent:
     def read(data: Json, _: NameOf) -> ChannelUpdates:
         emoji = emoji_of(data["emoji"]) if "emoji" in data else None
-        return ChannelUpdates(None, reacted=[Reacted(MessageId(int(data["message_id"])), emoji, change)])
+        picture = reaction_file(object_in(data.get("emoji"))) if change > 0 else None
+        return ChannelUpdates(None, reacted=[Reacted(MessageId(int(data["message_id"])), emoji, change, picture)])
 
     return read
 

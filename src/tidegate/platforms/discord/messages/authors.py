@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tidegate.core.ids import UserId
 from tidegate.core.message_content import Person, PersonKind
+from tidegate.platforms.discord.messages.avatars import avatar_of
 from tidegate.platforms.discord.messages.json_values import id_in, object_in, text_in
 from tidegate.platforms.discord.permissions import Json
 
@@ -32,7 +33,10 @@ def person_of(found: Json) -> Person | None:
     discriminator = text_in(author.get("discriminator"))
     known_as = username if discriminator in _NO_DISCRIMINATOR else f"{username}#{discriminator}"
     usernames = (known_as,) if username else ()
-    return Person(UserId(number), name_of(author), usernames, _kind(found, author, username))
+    kind = _kind(found, author, username)
+    return Person(
+        UserId(number), name_of(author), usernames, kind, avatar=avatar_of("avatars", number, author.get("avatar"))
+    )
 
 
 def _kind(found: Json, author: Json, username: str) -> PersonKind:

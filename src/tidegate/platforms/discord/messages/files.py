@@ -22,7 +22,7 @@ from tidegate.platforms.interface import File, FileForm, FileHandle, FileKind, F
 SPOILER_NAME = "SPOILER_"
 _UNKNOWN_TYPE = "application/octet-stream"
 _LOOPBACK = "127.0.0.1"
-_CDN, _MEDIA = "https://cdn.discordapp.com", "https://media.discordapp.net"
+CDN, _MEDIA = "https://cdn.discordapp.com", "https://media.discordapp.net"
 _STICKERS = {1: ("png", "image/png"), 2: ("png", "image/png"), 3: ("json", "application/json"), 4: ("gif", "image/gif")}
 _PICTURES = ("image", "thumbnail", "video")
 _ICONS = ("author", "footer")
@@ -51,6 +51,7 @@ def further_files_by_role(found: Json) -> Mapping[FileRole, tuple[File, ...]]:
         "components": (FileRole.COMPONENT, _laid_out(found, numbers)),
         "sticker_items": (FileRole.STICKER, _stickers(found)),
         "content": (FileRole.EMOJI, _emoji(found)),
+        "reactions": (FileRole.REACTION, _reactions(found)),
     }
     return {
         role: _once(replace(file, role=role) for file in files if file.id not in own)
@@ -137,7 +138,7 @@ def _stickers(found: Json) -> Iterator[File]:
         if number is None or form not in _STICKERS:
             continue
         ending, mime = _STICKERS[form]
-        handle = FileHandle(f"{_MEDIA if ending == 'gif' else _CDN}/stickers/{number}.{ending}")
+        handle = FileHandle(f"{_MEDIA if ending == 'gif' else CDN}/stickers/{number}.{ending}")
         name = text_in(one.get("name"))
         yield File(FileId(number), name, 0, mime, FileKind.MEDIA, handle, form=FileForm.STICKER)
 
@@ -147,9 +148,29 @@ def _emoji(found: Json) -> Iterator[File]:
     for mark, name, written in _EMOJI.findall(text_in(found.get("content"))):
         number = id_in(written)
         if number is not None:
-            handle = FileHandle(f"{_CDN}/emojis/{number}.webp" + ("?animated=true" if mark else ""))
-            derived = FileId(_derived(f"emoji/{number}"))
-            yield File(derived, name, 0, "image/webp", FileKind.MEDIA, handle, form=FileForm.STICKER)
+            yield _emoji_file(number, name, animated=bool(mark))
+
+
+def _reactions(found: Json) -> Iterator[File]:
+    for one in objects_in(found.get("reactions")):
+        file = reaction_file(object_in(one.get("emoji")))
+        if file is not None:
+            yield file
+
+
+def reaction_file(emoji: Json) -> File | None:
+    """The picture of a guild's own emoji that somebody reacted with; None for any other emoji."""
+    number = id_in(emoji.get("id"))
+    if number is None:
+        return None
+    file = _emoji_file(number, text_in(emoji.get("name")), animated=emoji.get("animated") is True)
+    return replace(file, role=FileRole.REACTION)
+
+
+def _emoji_file(number: int, name: str, *, animated: bool) -> File:
+    handle = FileHandle(f"{CDN}/emojis/{number}.webp" + ("?animated=true" if animated else ""))
+    derived = FileId(derived_number(f"emoji/{number}"))
+    return File(derived, f"{name}:{number}", 0, "image/webp", FileKind.MEDIA, handle, form=FileForm.STICKER)
 
 
 def _shown(media: Json, numbers: _Numbers, held: Json | None = None) -> Iterator[File]:
@@ -212,7 +233,7 @@ class _Numbers:
         steps = parts.path.split("/")
         if len(steps) == 5 and steps[1] == "attachments" and (number := id_in(steps[3])) in self.listed:
             return number
-        return _derived(f"{self.channel}/{parts.netloc}{parts.path}")
+        return derived_number(f"{self.channel}/{parts.netloc}{parts.path}")
 
 
 def _listed(found: Json) -> Iterator[int]:
@@ -221,7 +242,8 @@ def _listed(found: Json) -> Iterator[int]:
         yield from (file.id for file in _attachments(one))
 
 
-def _derived(text: str) -> int:
+def derived_number(text: str) -> int:
+    """The number of a file that has none of its own: negative, so that it is never that of an attachment."""
     return -1 - (int.from_bytes(sha256(text.encode()).digest()[:8], "big") >> 1)
 
 

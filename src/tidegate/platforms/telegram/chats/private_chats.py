@@ -10,6 +10,7 @@ from telethon.tl import types
 from tidegate.core.ids import ChannelId
 from tidegate.platforms.interface import Channel, ChannelKind, Head
 from tidegate.platforms.telegram.chats.chat_numbers import ChatNumbers
+from tidegate.platforms.telegram.content.avatars import avatar_of
 from tidegate.platforms.telegram.content.people import DELETED_ACCOUNT
 from tidegate.platforms.telegram.translation import head_of
 
@@ -55,13 +56,14 @@ def _key(peer: Any) -> tuple[type[Any], int]:
 
 def _channel(number: ChannelId, found: Any) -> Channel:
     if isinstance(found, types.User):
-        return Channel(number, _name(found), kind=ChannelKind.PRIVATE_CHAT)
+        return Channel(number, _name(found), kind=ChannelKind.PRIVATE_CHAT, avatar=avatar_of(found.id, found.photo))
     moved = getattr(found, "migrated_to", None)
     return Channel(
         number,
         found.title,
         protected=bool(getattr(found, "noforwards", False)),
         kind=ChannelKind.GROUP,
+        avatar=avatar_of(-found.id, getattr(found, "photo", None)),
         moved_to=ChannelId(moved.channel_id) if isinstance(moved, types.InputChannel) else None,
     )
 

@@ -6,12 +6,14 @@ Telegram numbers people, small groups and channels apart. The marked number is o
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from telethon.tl import types
 
-from tidegate.core.ids import ChannelId, UserId
-from tidegate.core.message_content import Person, PersonKind
+from tidegate.core.ids import ChannelId, MessageId, UserId
+from tidegate.core.message_content import Avatar, Person, PersonKind
+from tidegate.platforms.telegram.content.avatars import avatar_of, seen_with
 
 People = Mapping[UserId, Person]
 """Who an answer describes, by marked number."""
@@ -34,13 +36,25 @@ def _person(found: Any) -> Person | None:
             return Person(UserId(found.id), DELETED_ACCOUNT, kind=PersonKind.DELETED)
         names = [name for name in (found.first_name, found.last_name) if name]
         kind = PersonKind.BOT if found.bot else PersonKind.PERSON
-        return Person(UserId(found.id), " ".join(names), _usernames(found), kind, is_label=bool(found.contact))
+        return Person(
+            UserId(found.id),
+            " ".join(names),
+            _usernames(found),
+            kind,
+            bool(found.contact),
+            _avatar(UserId(found.id), found),
+        )
     if isinstance(found, _CHANNEL_KINDS):
         number = UserId(-(_CHANNELS + found.id))
-        return Person(number, found.title or "", _usernames(found), PersonKind.CHANNEL)
+        return Person(number, found.title or "", _usernames(found), PersonKind.CHANNEL, avatar=_avatar(number, found))
     if isinstance(found, _CHATS):
-        return Person(UserId(-found.id), found.title or "", kind=PersonKind.CHANNEL)
+        number = UserId(-found.id)
+        return Person(number, found.title or "", kind=PersonKind.CHANNEL, avatar=_avatar(number, found))
     return None
+
+
+def _avatar(number: UserId, found: Any) -> Avatar | None:
+    return avatar_of(number, getattr(found, "photo", None))
 
 
 def _usernames(found: Any) -> tuple[str, ...]:
@@ -100,6 +114,7 @@ def author_of(found: Any, people: People) -> Person | None:
     """The author of a message, where the answer describes them."""
     number = author_number(found)
     person = None if number is None else people.get(number)
-    if person is not None and is_anonymous(found):
-        return Person(person.id, person.name, person.usernames, PersonKind.ANONYMOUS)
-    return person
+    if person is None:
+        return None
+    person = replace(person, avatar=seen_with(person.avatar, marked_number(found.peer_id), MessageId(found.id)))
+    return replace(person, kind=PersonKind.ANONYMOUS, is_label=False) if is_anonymous(found) else person

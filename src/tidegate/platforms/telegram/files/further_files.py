@@ -15,13 +15,10 @@ from telethon.tl import TLObject, types
 
 from tidegate.core.ids import FileId
 from tidegate.platforms.interface import File, FileForm, FileHandle, FileKind, FileRole
-from tidegate.platforms.telegram.file_handles import document_file, photo_file
+from tidegate.platforms.telegram.files.file_handles import document_file, handle_of, photo_file
 
 _PLACES = ("media", "reply_to", "rich_message", "action")
 """The fields of a message that can hold a file."""
-
-WEB_HANDLE = FileHandle("web:")
-"""Of every picture on another site."""
 
 _DEEPEST = 40
 
@@ -51,25 +48,36 @@ def further_files_of(found: Any, own: Collection[File]) -> tuple[File, ...]:
             file = _file(one)
             if file is not None and file.id not in known:
                 files.setdefault(file.id, replace(file, role=role, fleeting=_is_fleeting(value)))
-    for emoji in _emoji_of(found):
+    for emoji in (*_emoji_of(found), *reaction_files(getattr(found, "reactions", None))):
         files.setdefault(emoji.id, emoji)
     return tuple(files.values())
 
 
 def _emoji_of(found: Any) -> Iterator[File]:
-    """The custom emoji of a text. A message names them by their numbers; what reads them has to be asked for."""
     for one in getattr(found, "entities", None) or ():
         if isinstance(one, types.MessageEntityCustomEmoji) and one.document_id > 0:
-            yield File(
-                id=emoji_number(one.document_id),
-                name="",
-                size=0,
-                mime="application/x-tgsticker",
-                kind=FileKind.MEDIA,
-                handle=FileHandle(""),
-                form=FileForm.STICKER,
-                role=FileRole.EMOJI,
-            )
+            yield _emoji(one.document_id, FileRole.EMOJI)
+
+
+def reaction_files(found: Any) -> tuple[File, ...]:
+    """The custom emoji among reactions."""
+    shown = (one.reaction for one in getattr(found, "results", None) or ())
+    custom = (one.document_id for one in shown if isinstance(one, types.ReactionCustomEmoji))
+    return tuple(_emoji(number, FileRole.REACTION) for number in custom if number > 0)
+
+
+def _emoji(number: int, role: FileRole) -> File:
+    """A custom emoji by its number, which is all that a message says; what reads it has to be asked for."""
+    return File(
+        id=emoji_number(number),
+        name=f"custom:{number}",
+        size=0,
+        mime="application/x-tgsticker",
+        kind=FileKind.MEDIA,
+        handle=FileHandle(""),
+        form=FileForm.STICKER,
+        role=role,
+    )
 
 
 def emoji_number(number: int) -> FileId:
@@ -106,7 +114,7 @@ def _file(found: Any) -> File | None:
 
 
 def _web_file(found: types.WebDocument) -> File:
-    """A picture on another site, which Telegram gives out by a call of its own. It has an address and no number."""
+    """A picture on another site, of which Telegram has a copy. It has an address and no number."""
     number = -1 - (int.from_bytes(sha256(found.url.encode()).digest()[:8], "big") >> 1)
     return File(
         id=FileId(number),
@@ -114,6 +122,6 @@ def _web_file(found: types.WebDocument) -> File:
         size=found.size,
         mime=found.mime_type,
         kind=FileKind.PHOTO,
-        handle=WEB_HANDLE,
+        handle=handle_of(types.InputWebFileLocation(found.url, found.access_hash), 0),
         form=FileForm.IMAGE,
     )

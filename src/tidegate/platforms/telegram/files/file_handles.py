@@ -20,7 +20,9 @@ from tidegate.core.message_content import MessageKind
 from tidegate.platforms.interface import CannotAsk, File, FileForm, FileHandle, FileKind, PhotoSize
 from tidegate.platforms.telegram.content.media_details import document_kind
 
-Location: TypeAlias = types.InputDocumentFileLocation | types.InputPhotoFileLocation
+Location: TypeAlias = types.InputDocumentFileLocation | types.InputPhotoFileLocation | types.InputWebFileLocation
+
+_WEB = "web:"
 
 KIB, MIB = 1 << 10, 1 << 20
 
@@ -119,17 +121,24 @@ def _bytes_of(size: Any) -> int:
 
 
 def handle_of(location: Location, centre: int) -> FileHandle:
-    return FileHandle(f"{centre}:{base64.urlsafe_b64encode(bytes(location)).decode()}")
+    """The handle of a file. That of a picture on another site names no data centre: one is there for all of them."""
+    where = _WEB if isinstance(location, types.InputWebFileLocation) else f"{centre}:"
+    return FileHandle(f"{where}{base64.urlsafe_b64encode(bytes(location)).decode()}")
+
+
+def is_web_file(handle: FileHandle) -> bool:
+    """Whether it is a picture on another site, of which Telegram has a copy."""
+    return handle.startswith(_WEB)
 
 
 def location_of(handle: FileHandle) -> tuple[Location, int]:
-    """The file location in a handle, and the data centre that holds it."""
+    """The file location in a handle, and the data centre that holds it; 0 for a picture on another site."""
     centre, _, encoded = handle.partition(":")
     try:
         with BinaryReader(base64.urlsafe_b64decode(encoded)) as reader:
             location = reader.tgread_object()
         if isinstance(location, Location):
-            return location, int(centre)
+            return location, 0 if is_web_file(handle) else int(centre)
     except (ValueError, BufferError, struct.error, TypeNotFoundError) as problem:
         raise _no_handle(handle) from problem
     raise _no_handle(handle)
