@@ -98,7 +98,7 @@ def guild(one: Guild) -> Shape:
     return {
         "id": str(one.id),
         "name": one.name,
-        "icon": None,
+        "icon": one.icon,
         "splash": None,
         "discovery_splash": None,
         "owner_id": str(one.owner),

@@ -54,18 +54,18 @@ class Uploaded:
 
     name: str
     content: bytes
-    mime: str
+    mime: str  # as the client says
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One call on its way to its method. *at* is the platform's own address."""
+    """One call on its way to its method."""
 
     world: World
     bot: Bot
     method: str
     named: Mapping[str, str]  # what the path names
-    at: str
+    at: str  # the platform's own address
     query: Mapping[str, str] = field(default_factory=dict)
     body: Mapping[str, Any] = field(default_factory=dict)
     files: Sequence[Uploaded] = ()

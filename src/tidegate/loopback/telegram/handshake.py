@@ -65,6 +65,12 @@ def key_of_this_process() -> ServerKey:
     return ServerKey()
 
 
+@functools.cache
+def key_of_the_network() -> ServerKey:
+    """The key of the delivery network, which clients learn from the platform."""
+    return ServerKey()
+
+
 def _fingerprint(numbers: rsa.RSAPublicNumbers) -> int:
     packed = b"".join(
         types.InputDocumentEmpty.serialize_bytes(telegram_rsa.get_byte_array(number))

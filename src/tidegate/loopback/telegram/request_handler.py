@@ -12,6 +12,7 @@ from telethon.tl import TLObject
 from tidegate.loopback.faults import Fault, FaultKind
 from tidegate.loopback.telegram.method_context import Answer, Method, Refusal, Request, channels_named
 from tidegate.loopback.telegram.methods import (
+    delivery_network,
     dialogs,
     files,
     linked_content,
@@ -33,6 +34,7 @@ METHODS: dict[str, Method] = {
     **message_counts.METHODS,
     **linked_content.METHODS,
     **files.METHODS,
+    **delivery_network.METHODS,
     **sends.METHODS,
 }
 

@@ -13,9 +13,9 @@ from tidegate.core.clock import Clock, SystemClock
 from tidegate.core.errors import BadInput
 from tidegate.loopback.telegram import tl_shapes
 from tidegate.loopback.telegram.connection import Connection
-from tidegate.loopback.telegram.handshake import PRIME, Handshake, key_of_this_process
+from tidegate.loopback.telegram.handshake import PRIME, Handshake, key_of_the_network, key_of_this_process
 from tidegate.loopback.telegram.world.channels import Channel, Event
-from tidegate.loopback.telegram.world.file_content import AWAY, HOME
+from tidegate.loopback.telegram.world.file_content import AWAY, HOME, NETWORK
 from tidegate.loopback.telegram.world.world import Account, World
 
 
@@ -61,7 +61,7 @@ class TelegramServer:
 
     async def start(self) -> str:
         """Listen; returns the address of the data centre where accounts live, ``127.0.0.1:PORT``."""
-        for centre, port in ((HOME, self._port), (AWAY, 0)):
+        for centre, port in ((HOME, self._port), (AWAY, 0), (NETWORK, 0)):
             try:
                 server = await asyncio.start_server(partial(self._serve, centre), "127.0.0.1", port)
             except OSError as problem:
@@ -93,15 +93,17 @@ class TelegramServer:
         self.disconnect_all()
 
     async def _serve(self, centre: int, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        connection = Connection(self._world, centre, self._centres, self._shake, lambda: self.latency, reader, writer)
+        shake = partial(self._shake, centre)
+        connection = Connection(self._world, centre, self._centres, shake, lambda: self.latency, reader, writer)
         self._connections.add(connection)
         try:
             await connection.serve()
         finally:
             self._connections.discard(connection)
 
-    def _shake(self) -> Handshake:
-        return Handshake(self._key, server_time=int(SystemClock().now().timestamp()), prime=self._prime)
+    def _shake(self, centre: int) -> Handshake:
+        key = key_of_the_network() if centre == NETWORK else self._key
+        return Handshake(key, server_time=int(SystemClock().now().timestamp()), prime=self._prime)
 
     def _watches(self, channel: Channel) -> bool:
         return next(self._hearing(channel), None) is not None

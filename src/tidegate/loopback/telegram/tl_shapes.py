@@ -58,6 +58,7 @@ def person(world: World, held: Person, viewer: Account) -> types.User:
         bot=held.bot,
         bot_info_version=1 if held.bot else None,
         premium=held.premium,
+        photo=types.UserProfilePhoto(held.photo, _centre(world, held.photo)) if held.photo else None,
     )
 
 
@@ -99,7 +100,7 @@ def chat(world: World, channel: Channel, viewer: Account) -> TLObject:
     return types.Channel(
         channel.id,
         channel.title,
-        types.ChatPhotoEmpty(),
+        _chat_photo(world, channel),
         channel.date,
         broadcast=channel.broadcast,
         megagroup=not channel.broadcast,
@@ -112,12 +113,22 @@ def chat(world: World, channel: Channel, viewer: Account) -> TLObject:
     )
 
 
+def _chat_photo(world: World, channel: Channel) -> TLObject:
+    if not channel.photo:
+        return types.ChatPhotoEmpty()
+    return types.ChatPhoto(channel.photo, _centre(world, channel.photo))
+
+
+def _centre(world: World, number: int) -> int:
+    return world.files[number].centre
+
+
 def _small_group(world: World, view: Channel, viewer: Account) -> types.Chat:
     members = [view, *world.chats.twins(view)]
     moved = view.moved_to
     target = types.InputChannel(moved, world.token("channel", viewer.id, moved)) if moved else None
     return types.Chat(
-        view.peer_id, view.title, types.ChatPhotoEmpty(), len(members), view.date, 1,
+        view.peer_id, view.title, _chat_photo(world, view), len(members), view.date, 1,
         noforwards=view.protected, deactivated=bool(moved), migrated_to=target,
     )  # fmt: skip
 
@@ -210,11 +221,26 @@ def _personal(world: World, value: Any, viewer: Account) -> Any:
             setattr(seen, name, _personal(world, held, viewer))
     if isinstance(seen, types.Document | types.Photo) and (file := world.files.get(seen.id)):
         seen.access_hash, seen.file_reference = world.token("file", viewer.id, file.id), reference(world, file, viewer)
+    if isinstance(seen, types.WebDocument):
+        seen.access_hash = world.token("web", viewer.id, seen.url)
     return seen
+
+
+_MESSAGE_UPDATES = {
+    (channels.EventKind.NEW, False): types.UpdateNewChannelMessage,
+    (channels.EventKind.EDITED, False): types.UpdateEditChannelMessage,
+    (channels.EventKind.NEW, True): types.UpdateNewMessage,
+    (channels.EventKind.EDITED, True): types.UpdateEditMessage,
+}
+"""The update that brings a message, by the kind of the event and whether it is of an account's box."""
 
 
 def update(world: World, channel: Channel, event: channels.Event, viewer: Account) -> TLObject | None:
     """An event as an update; nothing when its message is gone by now, or what it is about."""
+    if (kind := _MESSAGE_UPDATES.get((event.kind, bool(channel.owner)))) is not None:
+        message = channel.messages.get(event.messages[0])
+        shape = None if message is None else message_shape(world, channel, message, viewer)
+        return None if shape is None else kind(shape, event.pts, event.count)
     make = _box_update if channel.owner else _channel_update
     return make(world, channel, event, viewer)
 
@@ -232,10 +258,6 @@ def _channel_update(world: World, channel: Channel, event: channels.Event, viewe
     message = channel.messages.get(event.messages[0])
     if message is None:
         return None
-    if event.kind in (channels.EventKind.NEW, channels.EventKind.EDITED):
-        shape = message_shape(world, channel, message, viewer)
-        kind = types.UpdateNewChannelMessage if event.kind is channels.EventKind.NEW else types.UpdateEditChannelMessage
-        return kind(shape, event.pts, event.count)
     return _count_update(channel, message, event) or _web_page_update(world, channel, message, event, viewer)
 
 
@@ -250,10 +272,6 @@ def _box_update(world: World, view: Channel, event: channels.Event, viewer: Acco
     message = view.messages.get(event.messages[0]) if event.messages else None
     if message is None:
         return None
-    if event.kind in (channels.EventKind.NEW, channels.EventKind.EDITED):
-        shape = message_shape(world, view, message, viewer)
-        kind = types.UpdateNewMessage if event.kind is channels.EventKind.NEW else types.UpdateEditMessage
-        return kind(shape, event.pts, event.count)
     if event.kind is channels.EventKind.WEB_PAGE:
         page = _personal(world, message.fields["media"].webpage, viewer)
         return types.UpdateWebPage(page, event.pts, event.count)
@@ -322,6 +340,7 @@ def document(world: World, file: File, date: datetime, viewer: Account) -> types
     attributes: list[TLObject] = [types.DocumentAttributeFilename(file.name)]
     attributes += _ATTRIBUTES.get(file.kind, ())
     access = world.token("file", viewer.id, file.id)
+    thumbs = [types.PhotoSize(letter, 100, 100, len(held)) for letter, held in file.smaller.items()]
     return types.Document(
         file.id,
         access,
@@ -331,6 +350,7 @@ def document(world: World, file: File, date: datetime, viewer: Account) -> types
         file.size,
         file.centre,
         attributes,
+        thumbs=thumbs or None,
     )
 
 

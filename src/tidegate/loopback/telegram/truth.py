@@ -7,8 +7,8 @@ from typing import Any
 from tidegate.loopback.telegram import tl_shapes
 from tidegate.loopback.telegram.tl_objects.tl_json import SECRETS, as_plain, checked
 from tidegate.loopback.telegram.world.channels import Channel, Message, topic_of
-from tidegate.loopback.telegram.world.content.media_files import held_files
-from tidegate.loopback.telegram.world.content.message_kinds import action_name
+from tidegate.loopback.telegram.world.content.media_files import held_files, web_documents, web_number
+from tidegate.loopback.telegram.world.content.service_messages import action_name
 from tidegate.loopback.telegram.world.file_content import File
 from tidegate.loopback.telegram.world.people import Person
 from tidegate.loopback.telegram.world.world import Account, World
@@ -19,7 +19,9 @@ _NOBODY = Account(0, "", "")
 
 def shown_message(world: World, channel: Channel, message: Message) -> dict[str, Any]:
     """A message: what tests ask for most, all fields as ``raw``, and its files with their hashes."""
-    files = [world.files[held.id] for held in held_files(list(message.fields.values())) if held.id in world.files]
+    fields = list(message.fields.values())
+    numbers = [*(one.id for one in held_files(fields)), *(web_number(one.url) for one in web_documents(fields))]
+    files = [world.files[number] for number in numbers if number in world.files]
     first = message.file or next(iter(files), None)
     shape = tl_shapes.message_shape(world, channel, message, _NOBODY)
     return {

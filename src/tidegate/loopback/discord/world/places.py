@@ -79,51 +79,46 @@ class Member:
 
 @dataclass(slots=True)
 class Guild:
-    """A guild, which Discord's users call a server. *members* are the bots in it; people are everywhere.
-
-    *premium_tier* is how far its members have boosted it, from 0 to 3. *nicks* are names that hold only here.
-    """
+    """A guild, which Discord's users call a server."""
 
     id: int
     name: str
     owner: int
     roles: dict[int, Role] = field(default_factory=dict)
-    members: dict[int, Member] = field(default_factory=dict)
+    members: dict[int, Member] = field(default_factory=dict)  # the bots in it; people are everywhere
     unavailable: bool = False
-    premium_tier: int = 0
-    nicks: dict[int, str] = field(default_factory=dict)
+    premium_tier: int = 0  # how far its members have boosted it, from 0 to 3
+    nicks: dict[int, str] = field(default_factory=dict)  # names that hold only here
+    icon: str | None = None
 
 
 @dataclass(slots=True)
 class Thread:
-    """What a thread has beyond a channel. *sent* never falls; *members* matter in a private one.
-
-    *miscounted* is by how much the platform's count of messages is wrong.
-    """
+    """What a thread has beyond a channel."""
 
     owner: int
     archived: bool
     archive_changed_at: datetime
     locked: bool = False
-    sent: int = 0
-    members: Annotated[set[int], IN_ORDER] = field(default_factory=set)
-    miscounted: int = 0
+    sent: int = 0  # how many messages it ever got
+    members: Annotated[set[int], IN_ORDER] = field(default_factory=set)  # they matter in a private one
+    miscounted: int = 0  # by how much the platform's count of messages is wrong
 
 
 @dataclass(slots=True)
 class Channel:
-    """A channel, thread or conversation. *head* is the newest id ever posted (a forum's: its newest thread), or 0."""
+    """A channel, thread or conversation."""
 
     id: int
     kind: ChannelKind
     name: str
-    guild: int = 0
+    guild: int = 0  # 0 for a conversation
     parent: int = 0
     position: int = 0
     topic: str = ""
     overwrites: list[Overwrite] = field(default_factory=list)
     history: History = field(default_factory=History)
-    head: int = 0
+    head: int = 0  # the newest id ever posted; of a forum that of its newest thread
     pinned_at: datetime | None = None  # the last time somebody pinned a message here
     between: tuple[int, int] = (0, 0)  # a conversation's bot and person
     thread: Thread | None = None

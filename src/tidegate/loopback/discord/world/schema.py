@@ -129,7 +129,7 @@ class FileSpec(Strict):
     """A file: exact bytes, or a size whose bytes are computed."""
 
     name: str
-    size: Annotated[int, Field(ge=0, le=25 << 20)] | None = None
+    size: Annotated[int, Field(ge=0, le=100 << 20)] | None = None
     base64: Base64Bytes | None = None
 
     @model_validator(mode="after")
@@ -282,6 +282,7 @@ class ChangeSpec(Strict):
     account_deleted: Literal[True] | None = None
     guild: Name | None = None
     guild_name: str | None = None
+    guild_icon: str | None = None
     premium_tier: Tier | None = None
     new_channel: NewChannelSpec | None = None
     role: str | None = None

@@ -116,8 +116,9 @@ def _react(world: World, channel: Channel, number: int, spec: ChangeSpec) -> Non
 
 def _change_guild(world: World, guild: Guild, bot: Bot | None, spec: ChangeSpec) -> dict[str, Any]:
     told: dict[str, Any] = {}
-    if spec.guild_name is not None or spec.premium_tier is not None:
+    if (spec.guild_name, spec.guild_icon, spec.premium_tier) != (None, None, None):
         guild.name = spec.guild_name or guild.name
+        guild.icon = guild.icon if spec.guild_icon is None else spec.guild_icon or None
         guild.premium_tier = guild.premium_tier if spec.premium_tier is None else spec.premium_tier
         world.tell(News("GUILD_UPDATE", guild))
     if spec.new_channel is not None:

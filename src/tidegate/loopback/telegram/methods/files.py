@@ -11,6 +11,8 @@ from tidegate.loopback.call_record import Upload
 from tidegate.loopback.faults import FaultKind
 from tidegate.loopback.telegram import tl_shapes
 from tidegate.loopback.telegram.method_context import Answer, Method, Refusal, Request
+from tidegate.loopback.telegram.methods import delivery_network
+from tidegate.loopback.telegram.world.content.media_files import web_number
 from tidegate.loopback.telegram.world.file_content import File, FileKind
 
 _KIB, _MIB = 1 << 10, 1 << 20
@@ -20,15 +22,61 @@ _LARGEST_SMALL_FILE = 10 * _MIB
 
 def get_file(request: Request) -> Answer:
     query = request.query
+    if isinstance(query.location, types.InputPeerPhotoFileLocation):
+        return _read(request, _avatar(request, query.location), "")
     if not isinstance(query.location, types.InputDocumentFileLocation | types.InputPhotoFileLocation):
         raise Refusal(400, "LOCATION_INVALID")
-    file = known_file(request, query.location)
+    return _read(request, known_file(request, query.location), query.location.thumb_size)
+
+
+def _read(request: Request, file: File, size: str) -> Answer:
+    query = request.query
     if file.centre != request.sign_in.centre:
         raise Refusal(303, f"FILE_MIGRATE_{file.centre}")
     _check_range(query.offset, query.limit, precise=bool(query.precise))
     kind = types.storage.FileUnknown()
-    content = file.read_size(query.location.thumb_size, query.offset, query.limit)
+    if file.delivery is not None and not size:
+        return delivery_network.redirect(request, file, query.offset)
+    content = file.read_size(size, query.offset, query.limit)
     return types.upload.File(kind, mtime=0, bytes=content)
+
+
+def get_web_file(request: Request) -> Answer:
+    """The platform's copy of a picture on another site; the address alone opens nothing."""
+    query, world = request.query, request.world
+    file = world.files.get(web_number(query.location.url))
+    if file is None or query.location.access_hash != world.token("web", request.account.id, query.location.url):
+        raise Refusal(400, "LOCATION_INVALID")
+    _check_range(query.offset, query.limit, precise=False)
+    content = file.read(query.offset, query.limit)
+    return types.upload.WebFile(file.size, file.mime, types.storage.FileUnknown(), mtime=0, bytes=content)
+
+
+def _avatar(request: Request, named: types.InputPeerPhotoFileLocation) -> File:
+    """The picture that somebody or a channel has now, by the number that clients were told."""
+    world = request.world
+    photo = _photo_of(request, named.peer)
+    if not photo or photo != named.photo_id:
+        raise Refusal(400, "LOCATION_INVALID")
+    return world.files[photo]
+
+
+def _photo_of(request: Request, peer: Any) -> int:
+    world = request.world
+    if isinstance(peer, types.InputPeerUserFromMessage):
+        channel = request.channel(peer.peer)
+        message = channel.messages.get(peer.msg_id)
+        if message is None:
+            raise Refusal(400, "MSG_ID_INVALID")
+        return world.people[peer.user_id].photo if peer.user_id in world.people else 0
+    if isinstance(peer, types.InputPeerUser):
+        held = world.people.get(peer.user_id)
+        return (
+            held.photo
+            if held is not None and peer.access_hash == world.token("user", request.account.id, held.id)
+            else 0
+        )
+    return 0 if isinstance(peer, types.InputPeerSelf) else request.channel(peer).photo
 
 
 def save_file_part(request: Request) -> Answer:
@@ -132,6 +180,7 @@ def _name_and_kind(media: Any) -> tuple[str, FileKind]:
 
 METHODS: dict[str, Method] = {
     "upload.getFile": get_file,
+    "upload.getWebFile": get_web_file,
     "upload.saveFilePart": save_file_part,
     "upload.saveBigFilePart": save_big_file_part,
 }

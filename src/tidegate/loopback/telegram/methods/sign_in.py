@@ -10,7 +10,7 @@ from telethon.tl import TLObject, types
 from tidegate.loopback.telegram import tl_shapes
 from tidegate.loopback.telegram.method_context import Answer, Method, Refusal, Request
 from tidegate.loopback.telegram.srp_passwords import offer_password, password_fits
-from tidegate.loopback.telegram.world.file_content import HOME
+from tidegate.loopback.telegram.world.file_content import HOME, NETWORK
 from tidegate.loopback.telegram.world.world import Account
 
 CODE_LENGTH = 5
@@ -24,7 +24,10 @@ def get_config(request: Request) -> Answer:
         now + timedelta(hours=1),
         test_mode=False,
         this_dc=request.sign_in.centre,
-        dc_options=[types.DcOption(number, host, int(port), static=True) for number, host, port in places],
+        dc_options=[
+            types.DcOption(number, host, int(port), static=True, cdn=number == NETWORK or None)
+            for number, host, port in places
+        ],
         dc_txt_domain_name="",
         **dict.fromkeys(_NUMBERS_OF_CONFIG, 0),
         me_url_prefix="",
@@ -115,7 +118,7 @@ def log_out(request: Request) -> Answer:
 
 def export_authorization(request: Request) -> Answer:
     """A token with which another data centre recognises the account."""
-    if request.query.dc_id not in request.centres:
+    if request.query.dc_id not in request.centres or request.query.dc_id == NETWORK:
         raise Refusal(400, "DC_ID_INVALID")
     return types.auth.ExportedAuthorization(request.account.id, _word(request, request.account.id))
 

@@ -20,7 +20,7 @@ class ActionKind(StrEnum):
 
     CHANNEL_CREATED = "channel_created"
     TOPIC_CREATED = "topic_created"
-    TOPIC_EDITED = "topic_edited"
+    TOPIC_EDITED = "topic_edited"  # renamed, closed or opened
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,27 +29,24 @@ class Action:
 
     kind: ActionKind
     title: str = ""
-    closed: bool | None = None
+    closed: bool | None = None  # whether the topic was closed or opened; None when neither
 
 
 @dataclass(slots=True)
 class Message:
-    """One message. *topic* is 0 outside of forums; *sender* is 0 for a user without an account here.
-
-    *fields* are all further fields, by the names and with the objects of the platform's schema.
-    """
+    """One message."""
 
     id: int
     date: datetime
     text: str = ""
-    topic: int = 0
+    topic: int = 0  # 0 outside of forums
     reply_to: int = 0
-    sender: int = 0
+    sender: int = 0  # 0 for a user without an account here
     file: File | None = None
     action: Action | None = None
     edited_at: datetime | None = None
     album: int = 0
-    fields: dict[str, Any] = field(default_factory=dict)
+    fields: dict[str, Any] = field(default_factory=dict)  # further ones, named as in the platform's schema
     copies: dict[int, int] = field(default_factory=dict)  # its number in each view of a private chat
 
     @property
@@ -70,47 +67,48 @@ class Message:
 
 @dataclass(slots=True)
 class Topic:
-    """One topic of a forum. *top* is its newest message, kept after the topic was deleted to give its row a place."""
+    """One topic of a forum."""
 
     id: int
     title: str
-    date: datetime
+    date: datetime  # when it was made
     pinned: bool = False
     closed: bool = False
     deleted: bool = False
-    top: int = 0
+    top: int = 0  # its newest message; kept after the topic was deleted, to give its row a place
 
 
 class EventKind(StrEnum):
-    """What happened to messages of a channel. The log has those of the first group; clients hear the others once."""
+    """What happened to messages of a channel. Only the first kinds are in the channel's log."""
 
     NEW = "new"
     EDITED = "edited"
     DELETED = "deleted"
     PINNED = "pinned"
     UNPINNED = "unpinned"
-    WEB_PAGE = "web_page"
+    WEB_PAGE = "web_page"  # the preview of a link is known
 
+    # Clients hear of these once; the log does not have them.
     REACTIONS = "reactions"
     POLL = "poll"
     VIEWS = "views"
     FORWARDS = "forwards"
-    CHANNEL = "channel"
+    CHANNEL = "channel"  # the channel itself has changed
 
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One entry of a channel's log; *pts* is the channel's count after it, *count* how far it moved the count."""
+    """One entry of a channel's log."""
 
-    pts: int
-    count: int
+    pts: int  # the channel's count after it
+    count: int  # how far it moved the channel's count
     kind: EventKind
     messages: tuple[int, ...]
 
 
 @dataclass(slots=True)
 class Channel:
-    """A channel, group or forum with all its data. *writers* empty means every member may write.
+    """A channel, group or forum with all its data.
 
     With an *owner* it is that account's view of a private chat or, where *basic*, of a small group; see private_chats.
     """
@@ -121,13 +119,14 @@ class Channel:
     forum: bool = False
     broadcast: bool = False
     protected: bool = False
-    pushes: bool = True
+    pushes: bool = True  # whether clients are told of changes
     archived: bool = False
     by_create_date: bool = False
     about: str = ""
     username: str = ""
+    photo: int = 0
     members: set[int] = field(default_factory=set)
-    writers: set[int] = field(default_factory=set)
+    writers: set[int] = field(default_factory=set)  # without any, every member may write
     messages: dict[int, Message] = field(default_factory=dict)  # ascending by id
     topics: dict[int, Topic] = field(default_factory=dict)
     events: list[Event] = field(default_factory=list)

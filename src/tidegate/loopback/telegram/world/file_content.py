@@ -12,8 +12,9 @@ from hashlib import sha256, shake_256
 
 from telethon.tl.types import Document
 
-HOME, AWAY = 2, 4
-"""The data centre accounts live in, which is also where Telethon goes first, and another that has some of the files."""
+HOME, AWAY, NETWORK = 2, 4, 203
+"""The data centre accounts live in, which is also where Telethon goes first, another that has some of the files, and
+one of the delivery network."""
 
 _BLOCK = 4096
 _CHUNK = 1 << 20
@@ -32,27 +33,32 @@ class FileKind(StrEnum):
     STICKER = "sticker"
 
 
+class Delivery(StrEnum):
+    """How the delivery network answers for a file that is read over it."""
+
+    READY = "ready"  # it has the file
+    ABSENT = "absent"  # it wants the file to be uploaded first
+    FALSE = "false"  # it gives other bytes
+
+
 @dataclass(slots=True)
 class File:
-    """A file on the platform. *pieces* are given bytes by their offset; all others are computed.
-
-    *smaller* are other sizes of a photo, by the platform's letter for them; the file itself is the largest, "y".
-    *previews* are further sizes whose bytes are computed. *document* is set for what can be asked for by its id alone.
-    """
+    """A file on the platform; of a photo this is the largest size, "y"."""
 
     id: int
     name: str
     size: int
     kind: FileKind = FileKind.DOCUMENT
     mime: str = "application/octet-stream"
-    pieces: dict[int, bytes] = field(default_factory=dict)
+    pieces: dict[int, bytes] = field(default_factory=dict)  # given bytes by their offset; others are computed
     centre: int = HOME
     home: int = 0  # the channel it was first posted in
     registered: bool = False  # uploaded to be posted repeatedly, so no channel it is in protects it
     generation: int = 0  # of its references: each step makes the earlier ones expire
-    smaller: dict[str, bytes] = field(default_factory=dict)
-    previews: dict[str, int] = field(default_factory=dict)
-    document: Document | None = None
+    smaller: dict[str, bytes] = field(default_factory=dict)  # other sizes of a photo, by the platform's letter
+    previews: dict[str, int] = field(default_factory=dict)  # how many bytes further sizes have; these are computed
+    document: Document | None = None  # for what can be asked for by its id alone
+    delivery: Delivery | None = None
 
     def read(self, offset: int, limit: int) -> bytes:
         """The bytes from *offset*, at most *limit*, none beyond the end."""

@@ -19,6 +19,7 @@ class Person:
     bot: bool = False
     deleted: bool = False
     premium: bool = False
+    photo: int = 0  # the file of the picture, 0 for none
 
     @property
     def name(self) -> str:

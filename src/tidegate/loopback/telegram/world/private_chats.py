@@ -22,9 +22,9 @@ _FIRST_GROUP = 400_001
 
 @dataclass(frozen=True, slots=True)
 class BoxEvent:
-    """One entry of a box's log: an event of the view with the id *chat*."""
+    """One entry of a box's log."""
 
-    chat: int
+    chat: int  # the id of the view that the event belongs to
     event: Event
 
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Base64Bytes, Field, model_validator
 
 from tidegate.loopback.spec import Count, Name, PlatformFault, PlatformLimits, Strict
-from tidegate.loopback.telegram.world.file_content import FileKind
+from tidegate.loopback.telegram.world.file_content import Delivery, FileKind
 
 
 class PieceSpec(Strict):
@@ -35,6 +35,7 @@ class FileSpec(Strict):
     pieces: list[PieceSpec] = []
     kind: FileKind = FileKind.DOCUMENT
     centre: Literal[2, 4] = 2
+    delivery: Delivery | None = None
     mime: str = "application/octet-stream"
 
     @model_validator(mode="after")
@@ -60,6 +61,7 @@ class PersonSpec(Strict):
     bot: bool = False
     deleted: bool = False
     premium: bool = False
+    photo: str = ""  # the name of the picture; each name has another
 
 
 class TopicSpec(Strict):
@@ -260,6 +262,7 @@ class ChangeSpec(Strict):
     last_name: str | None = None
     usernames: list[str] | None = None
     person_deleted: bool | None = None
+    photo: str | None = None
     expire_references: Literal[True] | None = None
     forget_uploads: Literal[True] | None = None
     disconnect: Literal[True] | None = None

@@ -63,9 +63,9 @@ class SignIn:
 class Limits:
     """The platform's limits; tests lower them to reach them with little data."""
 
-    parts: int = 4000
-    parts_premium: int = 8000
-    page: int = 100
+    parts: int = 4000  # of one upload
+    parts_premium: int = 8000  # of one upload of a premium account
+    page: int = 100  # messages or topics of one answer
     gate_peers: int = 100
     emoji: int = 200
 

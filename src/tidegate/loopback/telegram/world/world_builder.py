@@ -11,8 +11,9 @@ from tidegate.core.errors import BadInput
 from tidegate.loopback.telegram.world.channels import Channel
 from tidegate.loopback.telegram.world.content.kind_posts import Place, post_kind
 from tidegate.loopback.telegram.world.content.message_kinds import kind_names
-from tidegate.loopback.telegram.world.file_content import File
+from tidegate.loopback.telegram.world.file_content import File, FileKind
 from tidegate.loopback.telegram.world.people import Person
+from tidegate.loopback.telegram.world.pictures import photo_sizes
 from tidegate.loopback.telegram.world.schema import (
     ChannelSpec,
     FileSpec,
@@ -90,6 +91,9 @@ def _fill(world: World, view: Channel, messages: int) -> None:
         world.post(view, f"Message {number + 1} of {view.title}", date=BEGINS - _MINUTE * (messages - number))
 
 
+_MOVING = (FileKind.VIDEO, FileKind.ROUND, FileKind.ANIMATION, FileKind.STICKER)
+
+
 def make_file(world: World, spec: FileSpec) -> File:
     """A file on the platform as *spec* describes it."""
     if spec.picture:
@@ -102,7 +106,9 @@ def make_file(world: World, spec: FileSpec) -> File:
         size, pieces = sparse_zip([(entry.name, entry.size) for entry in spec.zip])
     if any(offset + len(piece) > size for offset, piece in pieces.items()):
         raise BadInput(f'A piece of the file "{spec.name}" lies beyond its end.')
-    return world.add_file(spec.name, size, kind=spec.kind, mime=spec.mime, centre=spec.centre, pieces=pieces)
+    smaller = {"m": photo_sizes(spec.name)["x"]} if spec.kind in _MOVING else {}
+    given = {"smaller": smaller, "kind": spec.kind, "mime": spec.mime, "centre": spec.centre, "delivery": spec.delivery}
+    return world.add_file(spec.name, size, pieces=pieces, **given)
 
 
 def add_person(world: World, spec: PersonSpec) -> Person:
@@ -116,6 +122,7 @@ def add_person(world: World, spec: PersonSpec) -> Person:
         bot=spec.bot,
         deleted=spec.deleted,
         premium=spec.premium,
+        photo=world.add_photo(spec.photo).id if spec.photo else 0,
     )
 
 

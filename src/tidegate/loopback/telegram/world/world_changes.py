@@ -154,7 +154,7 @@ def change(world: World, spec: ChangeSpec) -> dict[str, Any]:
     if spec.new_person is not None:
         told["person"] = add_person(world, spec.new_person).id
     if spec.person is not None:
-        _change_person(world.person(spec.person), spec)
+        _change_person(world, world.person(spec.person), spec)
     if spec.account is not None:
         _change_account(world, find_account(world, spec.account), spec)
     if spec.limits is not None:
@@ -201,13 +201,15 @@ def _author(world: World, channel: Channel, spec: PostSpec) -> dict[str, Any]:
     return {"from_id": types.PeerUser(world.person(spec.author).id)}
 
 
-def _change_person(person: Person, spec: ChangeSpec) -> None:
+def _change_person(world: World, person: Person, spec: ChangeSpec) -> None:
     """Rename somebody; clients see it with the next answer that names the person."""
     for name in ("first_name", "last_name", "usernames"):
         if (value := getattr(spec, name)) is not None:
             setattr(person, name, value)
     if spec.person_deleted is not None:
         person.deleted = spec.person_deleted
+    if spec.photo is not None:
+        person.photo = world.add_photo(spec.photo).id if spec.photo else 0
 
 
 def _rename_channel(world: World, channel: Channel, spec: ChangeSpec) -> None:
@@ -215,10 +217,12 @@ def _rename_channel(world: World, channel: Channel, spec: ChangeSpec) -> None:
     for name in ("about", "username"):
         if (value := getattr(spec, name)) is not None:
             setattr(channel, name, value)
+    if spec.photo is not None:
+        channel.photo = world.add_photo(spec.photo).id if spec.photo else 0
     if spec.title is not None and spec.title != channel.title:
         channel.title = spec.title
         world.post(channel, fields={"action": types.MessageActionChatEditTitle(spec.title)})
-    if (spec.title, spec.about, spec.username) != (None, None, None):
+    if (spec.title, spec.about, spec.username, spec.photo) != (None, None, None, None):
         world.tell(channel, Event(0, 0, EventKind.CHANNEL, ()))
 
 

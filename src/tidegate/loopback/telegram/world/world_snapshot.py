@@ -19,7 +19,7 @@ from tidegate.loopback.telegram.tl_objects.tl_json import as_plain, read_argumen
 from tidegate.loopback.telegram.tl_objects.tl_json import from_plain as object_from_plain
 from tidegate.loopback.telegram.tl_objects.tl_schema import arguments
 from tidegate.loopback.telegram.world.channels import Action, ActionKind, Channel, Event, EventKind, Message, Topic
-from tidegate.loopback.telegram.world.file_content import File, FileKind
+from tidegate.loopback.telegram.world.file_content import Delivery, File, FileKind
 from tidegate.loopback.telegram.world.people import OutsideChannel, Person
 from tidegate.loopback.telegram.world.private_chats import Box, BoxEvent
 from tidegate.loopback.telegram.world.record import Call, Record, Sent
@@ -105,6 +105,7 @@ def _world_in(held: dict[str, Any], clock: Clock) -> World:
         smaller = {letter: b64decode(one) for letter, one in file["smaller"].items()}
         document = object_from_plain(file["document"]) if file.get("document") else None
         kept = {"kind": FileKind(file["kind"]), "pieces": pieces, "smaller": smaller, "document": document}
+        kept["delivery"] = Delivery(file["delivery"]) if file.get("delivery") else None
         world.files[file["id"]] = File(**file | kept)
     for person in held.get("people", ()):  # a world of an earlier release has none
         world.people[person["id"]] = Person(**person)

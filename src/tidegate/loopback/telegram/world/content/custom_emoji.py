@@ -10,6 +10,7 @@ from telethon.tl import types
 
 from tidegate.loopback.telegram.world.content.media_files import register_files
 from tidegate.loopback.telegram.world.file_content import File, FileKind
+from tidegate.loopback.telegram.world.pictures import photo_sizes
 from tidegate.loopback.telegram.world.world import World
 
 _SIDE = 512
@@ -34,5 +35,7 @@ def know_emoji(world: World, number: int, alt: str = "🙂") -> File:
         types.DocumentAttributeFilename(file.name),
     ]
     mime, size, date = "application/x-tgsticker", len(content), _MADE
-    register_files(world, types.Document(number, 0, b"", date, mime, size, file.centre, attributes))
+    file.smaller = {"m": photo_sizes(f"emoji {number}")["m"]}
+    thumbs = [types.PhotoSize("m", 40, 40, len(file.smaller["m"]))]
+    register_files(world, types.Document(number, 0, b"", date, mime, size, file.centre, attributes, thumbs=thumbs))
     return file

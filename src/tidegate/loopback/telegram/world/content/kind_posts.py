@@ -15,7 +15,8 @@ from tidegate.loopback.telegram.tl_objects.tl_json import as_plain, checked, fro
 from tidegate.loopback.telegram.world.channels import GENERAL, Channel, Message
 from tidegate.loopback.telegram.world.content.media_files import register_files
 from tidegate.loopback.telegram.world.content.message_content import Content, filling, message_fields, read_content
-from tidegate.loopback.telegram.world.content.message_kinds import Draft, Scene, draft, web_page
+from tidegate.loopback.telegram.world.content.message_kinds import draft, web_page
+from tidegate.loopback.telegram.world.content.scene import Draft, Scene
 from tidegate.loopback.telegram.world.file_content import File
 from tidegate.loopback.telegram.world.world import World
 

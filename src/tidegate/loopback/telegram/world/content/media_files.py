@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from hashlib import sha256
 from typing import Any
 
 from telethon.tl import types
@@ -15,6 +16,16 @@ from tidegate.loopback.telegram.world.world import World
 def held_files(value: Any) -> Iterator[types.Document | types.Photo]:
     """Every document and photo within a value."""
     return (one for one in inside(value) if isinstance(one, types.Document | types.Photo))
+
+
+def web_documents(value: Any) -> Iterator[types.WebDocument]:
+    """Every picture on another site within a value, of which the platform has a copy."""
+    return (one for one in inside(value) if isinstance(one, types.WebDocument))
+
+
+def web_number(address: str) -> int:
+    """The number of the file that is the copy of what another site has; such a picture has none of its own."""
+    return -1 - (int.from_bytes(sha256(address.encode()).digest()[:8], "big") >> 1)
 
 
 def register_files(world: World, value: Any, given: list[File] | None = None) -> None:
@@ -30,6 +41,10 @@ def register_files(world: World, value: Any, given: list[File] | None = None) ->
         one.id = one.id or world.free_file_id()
         file = world.files.get(one.id) or world.add_file("", _size(one), id=one.id)
         _describe(file, one)
+    for web in web_documents(value):
+        number = web_number(web.url)
+        if number not in world.files:
+            world.add_file("", max(0, web.size), id=number, mime=web.mime_type)
 
 
 def file_kind(document: types.Document) -> FileKind:

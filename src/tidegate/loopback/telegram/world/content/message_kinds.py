@@ -1,16 +1,10 @@
-"""One message of each kind, with content from the seed: what somebody could have posted.
-
-Names of service messages are those of the schema's actions: ``action_pin_message``, ``action_group_call``.
-"""
+"""One message of each kind, with content from the seed: what somebody could have posted."""
 
 from __future__ import annotations
 
-import re
 from base64 import b64decode
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from datetime import datetime, timedelta
-from random import Random
+from datetime import timedelta
 from typing import Any
 
 from telethon.tl import TLObject, types
@@ -18,93 +12,17 @@ from telethon.tl import TLObject, types
 from tidegate.core.errors import BadInput
 from tidegate.loopback.telegram.tl_objects.samples import Samples
 from tidegate.loopback.telegram.tl_objects.tl_schema import classes_like
-from tidegate.loopback.telegram.world.channels import Channel
 from tidegate.loopback.telegram.world.content.custom_emoji import know_emoji, lottie
-from tidegate.loopback.telegram.world.people import OutsideChannel, Person
-from tidegate.loopback.telegram.world.pictures import SIZES
-from tidegate.loopback.telegram.world.world import World
+from tidegate.loopback.telegram.world.content.scene import NOUNS, Draft, Scene
+from tidegate.loopback.telegram.world.content.service_messages import ACTIONS, service_fields
 
 _DAY = timedelta(days=1)
-_NOUNS = ("harbour", "lantern", "dragon", "tower", "bridge", "anchor", "ledger", "kettle", "compass", "orchard")
 _WEBP = b64decode("UklGRhoAAABXRUJQVlA4TA0AAAAvAAAAEAcQERGIiP4HAA==")
-
-
-@dataclass(slots=True)
-class Draft:
-    """A message that is not posted yet: its text, and its fields as the schema names them."""
-
-    text: str = ""
-    fields: dict[str, Any] = field(default_factory=dict)
-    album: bool = False
-    edited: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Scene:
-    """Where a message is made: its content comes from the dice, its people are those of the world."""
-
-    world: World
-    channel: Channel
-    dice: Random
-    date: datetime
-
-    @property
-    def number(self) -> int:
-        """An id of 62 bits, as the platform gives to polls, pages and files."""
-        return self.dice.getrandbits(62)
-
-    def words(self, count: int = 6) -> str:
-        return " ".join(self.dice.choice(_NOUNS) for _ in range(count)).capitalize()
-
-    def person(self, first_name: str, last_name: str = "", **otherwise: Any) -> Person:
-        """Somebody of the usual cast, the same in every message."""
-        full = f"{first_name} {last_name}".strip()
-        found = (person for person in self.world.people.values() if person.first_name and person.name == full)
-        return next(found, None) or self.world.add_person(first_name, last_name, **otherwise)
-
-    @property
-    def mira(self) -> Person:
-        return self.person("Mira", "Okafor", usernames=["mira"])
-
-    @property
-    def jonas(self) -> Person:
-        return self.person("Jonas", "Lind", usernames=["jonas", "jonas_lind"], premium=True)
-
-    @property
-    def bot(self) -> Person:
-        return self.person("Ledger Bot", usernames=["ledger_bot"], bot=True)
-
-    @property
-    def ghost(self) -> Person:
-        return self.person("Gone", "Away", deleted=True)
-
-    @property
-    def far_news(self) -> OutsideChannel:
-        number = 1_400_000_001
-        return self.world.outside.setdefault(number, OutsideChannel(number, "Far News", "far_news"))
-
-    def photo(self, name: str = "") -> types.Photo:
-        """A real picture in three sizes."""
-        file = self.world.add_photo(name or f"{self.dice.choice(_NOUNS)}-{self.dice.randrange(1000)}.png")
-        sizes: list[TLObject] = [types.PhotoStrippedSize("i", bytes([1, 40, 40]) + self.dice.randbytes(30))]
-        for letter, pixels in SIZES.items():
-            held = file.smaller.get(letter)
-            sizes.append(types.PhotoSize(letter, pixels, pixels, len(held) if held else file.size))
-        return types.Photo(file.id, 0, b"", self.date, sizes, file.centre)
-
-    def document(
-        self, name: str, mime: str, content: bytes, *attributes: TLObject, size: int = 0, preview: bool = False
-    ) -> types.Document:
-        """A document; with a *size* the given bytes are only its beginning, and the others are computed."""
-        file = self.world.add_file(name, size or len(content), mime=mime, pieces={0: content})
-        thumbs = [types.PhotoSize("m", 320, 180, 1200)] if preview else None
-        held = [*attributes, *([types.DocumentAttributeFilename(name)] if name else [])]
-        return types.Document(file.id, 0, b"", self.date, mime, file.size, file.centre, held, thumbs=thumbs)
 
 
 def kind_names() -> list[str]:
     """Every kind there is: messages first, then service messages."""
-    return [*KINDS, *_ACTIONS]
+    return [*KINDS, *ACTIONS]
 
 
 def draft(scene: Scene, kind: str) -> list[Draft]:
@@ -112,9 +30,9 @@ def draft(scene: Scene, kind: str) -> list[Draft]:
     if kind in KINDS:
         made = KINDS[kind](scene)
         return made if isinstance(made, list) else [made]
-    if kind not in _ACTIONS:
+    if kind not in ACTIONS:
         raise BadInput(f'There is no kind "{kind}" of messages; there are {", ".join(kind_names())}.')
-    return [Draft(fields=_service(scene, kind))]
+    return [Draft(fields=service_fields(scene, kind))]
 
 
 def _rich(text: str) -> types.TextWithEntities:
@@ -230,7 +148,7 @@ def _answers(scene: Scene, *words: str) -> list[types.PollAnswer]:
 
 def _poll(scene: Scene) -> Draft:
     answers = _answers(scene, "Yes", "No", "Ask again on Friday")
-    question = _rich(f"Shall we paint the {scene.dice.choice(_NOUNS)}?")
+    question = _rich(f"Shall we paint the {scene.dice.choice(NOUNS)}?")
     poll = types.Poll(scene.number, question, answers, 0, public_voters=True, multiple_choice=True)
     counts = [scene.dice.randrange(1, 40) for _ in answers]
     rows = [
@@ -259,13 +177,13 @@ def web_page(scene: Scene, url: str) -> types.WebPage:
 
 
 def _link(scene: Scene) -> Draft:
-    url = f"https://example.com/{scene.dice.choice(_NOUNS)}"
+    url = f"https://example.com/{scene.dice.choice(NOUNS)}"
     page = types.MessageMediaWebPage(web_page(scene, url))
     return _media(page, f"Read {url}", entities=[types.MessageEntityUrl(5, len(url))])
 
 
 def _link_pending(scene: Scene) -> Draft:
-    url = f"https://example.com/{scene.dice.choice(_NOUNS)}"
+    url = f"https://example.com/{scene.dice.choice(NOUNS)}"
     page = types.MessageMediaWebPage(types.WebPagePending(scene.number, scene.date, url=url))
     return _media(page, f"Read {url}", entities=[types.MessageEntityUrl(5, len(url))])
 
@@ -333,7 +251,8 @@ def _document(scene: Scene) -> Draft:
 def _sticker_of(name: str, mime: str, content: bytes, *more: TLObject) -> Callable[[Scene], Draft]:
     def make(scene: Scene) -> Draft:
         sticker = types.DocumentAttributeSticker("⚓", types.InputStickerSetID(scene.number, 0))
-        held = scene.document(name, mime, content, types.DocumentAttributeImageSize(512, 512), sticker, *more)
+        size, moves = types.DocumentAttributeImageSize(512, 512), mime != "image/webp"
+        held = scene.document(name, mime, content, size, sticker, *more, preview=moves)
         return _media(types.MessageMediaDocument(document=held))
 
     return make
@@ -371,9 +290,8 @@ def _game(scene: Scene) -> Draft:
 
 
 def _invoice(scene: Scene) -> Draft:
-    image = types.WebDocumentNoProxy(
-        "https://example.com/lamp.jpg", 4000, "image/jpeg", [types.DocumentAttributeImageSize(90, 90)]
-    )
+    address = f"https://example.com/lamp-{scene.number}.jpg"
+    image = types.WebDocument(address, 0, 4000, "image/jpeg", [types.DocumentAttributeImageSize(90, 90)])
     return _media(types.MessageMediaInvoice("Lamp", "A harbour lamp", "EUR", 4900, "lamp", photo=image))
 
 
@@ -497,47 +415,3 @@ KINDS: Mapping[str, Callable[[Scene], Draft | list[Draft]]] = {
     "by_deleted": _by(lambda scene: scene.ghost.id),
 }
 """How each kind of message is made."""
-
-_ACTIONS: Mapping[str, type[TLObject]] = {
-    re.sub(r"(?<=[a-z])(?=[A-Z])", "_", kind.__name__.removeprefix("Message")).lower(): kind
-    for kind in classes_like("MessageAction")
-}
-
-_SAID: Mapping[str, Callable[[Scene], dict[str, Any]]] = {
-    "action_topic_edit": lambda scene: {"title": scene.words(2)},
-    "action_phone_call": lambda _scene: {"duration": 75, "reason": types.PhoneCallDiscardReasonHangup()},
-    "action_conference_call": lambda _scene: {"duration": 75},
-    "action_group_call": lambda _scene: {"duration": 3600},
-    "action_set_messages_ttl": lambda _scene: {"period": 604_800},
-    "action_bot_allowed": lambda _scene: {"domain": "example.com"},
-    "action_suggested_post_approval": lambda _scene: {"rejected": True, "reject_comment": "Not this week."},
-    "action_chat_edit_photo": lambda scene: {"photo": scene.photo()},
-    "action_suggest_profile_photo": lambda scene: {"photo": scene.photo()},
-    "action_todo_completions": lambda _scene: {"completed": [1], "incompleted": []},
-    "action_poll_append_answer": lambda _scene: {"answer": types.PollAnswer(_rich("Only at low tide"), b"3")},
-    "action_poll_delete_answer": lambda _scene: {"answer": types.PollAnswer(_rich("Only at low tide"), b"3")},
-    "action_prize_stars": lambda scene: {"boost_peer": types.PeerChannel(scene.channel.id), "giveaway_msg_id": 1},
-    "action_star_gift_unique": lambda scene: {"gift": Samples(scene.dice).of(types.StarGiftUnique)},
-}
-"""What sample values would not make plausible."""
-
-_BY_A_PERSON = frozenset(
-    {"action_chat_joined_by_link", "action_chat_joined_by_request", "action_chat_joined_via_community",
-     "action_game_score"}
-)  # fmt: skip
-"""Actions that say nothing about whom they are of: that is the author."""
-
-
-def _service(scene: Scene, kind: str) -> dict[str, Any]:
-    samples = Samples(scene.dice, people=[scene.mira.id, scene.jonas.id])
-    fields: dict[str, Any] = {"action": samples.of(_ACTIONS[kind], **(_SAID[kind](scene) if kind in _SAID else {}))}
-    if kind == "action_pin_message":
-        fields["reply_to"] = types.MessageReplyHeader(reply_to_msg_id=scene.channel.top)
-    if kind in _BY_A_PERSON:
-        fields["from_id"] = types.PeerUser(scene.mira.id)
-    return fields
-
-
-def action_name(action: TLObject) -> str:
-    """What a service message says, as a name: ``pin_message``."""
-    return next(name for name, kind in _ACTIONS.items() if isinstance(action, kind)).removeprefix("action_")
