@@ -31,7 +31,7 @@ from tidegate.database.embedded.pg_programs import ProgramRunner, system_user, w
 from tidegate.database.embedded.server import Server, ServerLease
 from tidegate.database.pool import Database
 from tidegate.maintenance.backup_restore import back_up
-from tidegate.maintenance.schema_check import prepare
+from tidegate.maintenance.database_opening import prepare
 
 _numbers = itertools.count()
 ROLES = """

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import subprocess
-import sys
 
 import asyncpg
 import pytest
@@ -14,7 +12,7 @@ from tidegate.core.errors import TidegateError
 from tidegate.database.migrations import HEAD
 from tidegate.database.migrations.upgrade import is_empty, others, require_current, upgrade, version
 from tidegate.database.pool import Address
-from tidegate.maintenance.schema_check import prepare
+from tidegate.maintenance.database_opening import prepare
 
 __all__ = ["bare"]  # a fixture
 
@@ -140,9 +138,3 @@ async def test_others_are_named(address: Address) -> None:
     assert sorted(name.partition(" (process")[0] for name in names) == ["a nameless program", "worker 7"]
     for session in (one, two, connection):
         await session.close()
-
-
-def test_starting_does_not_load_the_migration_tool() -> None:
-    """It takes longer than everything else a simple command does."""
-    code = "import sys, tidegate.app.composition; sys.exit('alembic' in sys.modules or 'sqlalchemy' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -45,8 +45,8 @@ NEXT_KEY = "next:bmV4dCBmaXh0dXJlIGtleSwgbm90IGEgc2VjcmV0ISE="
 
 Rows = dict[str, list[dict[str, Any]]]
 _numbers = itertools.count()
-_FIRST_STEP_FOLLOWS = re.compile(r"SELECT alembic_version\.version_num")
-_STEP_ENDS = re.compile(r"UPDATE alembic_version SET version_num='(\d+)'")
+_FIRST_STEP_FOLLOWS = re.compile(r"SELECT version_num FROM alembic_version")
+_STEP_ENDS = re.compile(r"UPDATE alembic_version SET version_num = '(\d+)'")
 
 
 @pytest.fixture(scope="session")

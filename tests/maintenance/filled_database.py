@@ -66,6 +66,7 @@ SELECT a.id, c.id, 'é', true, clock_now() FROM accounts a, channels c;
 INSERT INTO media_blobs (sha256, size, type) VALUES (decode(repeat('07', 32), 'hex'), 5, 'image/png');
 INSERT INTO media_files (platform, file, kind, state, channel, message, size, sha256)
 SELECT 'telegram', id, 'document', 'kept', id, 1, 5, decode(repeat('07', 32), 'hex') FROM channels;
+INSERT INTO avatars (platform, owner, file, channel, message, handle) SELECT platform, id, 1, id, 1, 'x' FROM channels;
 INSERT INTO media_blocks (sha256) VALUES (decode(repeat('08', 32), 'hex'));
 INSERT INTO media_rules (channel, kind, action) SELECT id, 'video', 'no' FROM channels;
 INSERT INTO media_plans (channel, revision, below) SELECT id, 1, 9 FROM channels;
@@ -86,6 +87,9 @@ SELECT r.id, 1, c.id, c.title FROM runs r, channels c WHERE c.number = 1;
 INSERT INTO run_parts (run, target, number, kind, text, media, file_name)
 SELECT id, 1, 1, 'picture', E'two\nlines', decode('02', 'hex'), 'é.png' FROM runs;
 INSERT INTO cycles (account, number, whole, began_at, report) SELECT id, 1, true, clock_now(), '{}' FROM accounts;
+INSERT INTO history_rounds (channel, below, ended_at) SELECT id, 5, NULL FROM channels;
+INSERT INTO verification_budgets (account, day, calls) SELECT id, '2026-01-01', 3 FROM accounts;
+INSERT INTO storage_days (day, archives, archive_bytes, files, file_bytes) VALUES ('2026-01-01', 1, 2, 3, 4);
 """
 
 

@@ -30,7 +30,7 @@ from tidegate.database.migrations.upgrade import upgrade, version
 from tidegate.database.pool import Address, Database
 from tidegate.maintenance.backup_restore import back_up, restore
 from tidegate.maintenance.database_move import move
-from tidegate.maintenance.schema_check import prepare
+from tidegate.maintenance.database_opening import prepare
 
 pytestmark = pytest.mark.both_servers
 

@@ -22,7 +22,7 @@ from tidegate.database.pool import Address, Database
 from tidegate.maintenance import database_copies
 from tidegate.maintenance.backup_restore import back_up, restore
 from tidegate.maintenance.database_copies import DistrustedAccess
-from tidegate.maintenance.schema_check import prepare
+from tidegate.maintenance.database_opening import prepare
 
 pytestmark = pytest.mark.both_servers
 

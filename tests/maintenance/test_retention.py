@@ -66,6 +66,18 @@ ROWS = {
         INSERT INTO chat_pace (account, chat, tat)
         SELECT id, (SELECT count(*) FROM chat_pace), clock_now() - $1::interval FROM accounts
         """,
+    "account_hours": """
+        INSERT INTO account_hours (account, hour)
+        SELECT (SELECT count(*) FROM account_hours), clock_now() - $1::interval
+        """,
+    "message_hours": """
+        WITH place AS (
+            INSERT INTO channels (platform, number) VALUES ('telegram', 1)
+            ON CONFLICT (platform, number) DO UPDATE SET title = '' RETURNING id
+        )
+        INSERT INTO message_hours (channel, hour, messages)
+        SELECT id, clock_now() - $1::interval - (SELECT count(*) FROM message_hours) * interval '1 minute', 1 FROM place
+        """,
     "early_deletions": """
         WITH place AS (
             INSERT INTO channels (platform, number) VALUES ('telegram', 1)
@@ -76,6 +88,7 @@ ROWS = {
         """,
 }
 TABLES = {kind: kind for kind in ROWS} | {"chats": "chat_pace"}
+SPANS = {"message_hours": KEEP.hours, "account_hours": KEEP.hours}
 
 
 @pytest.fixture(autouse=True)
@@ -100,7 +113,7 @@ async def left(database: Database, kind: str) -> int:
 @pytest.mark.parametrize("kind", ROWS)
 async def test_what_is_older_than_its_span_goes_and_the_rest_stays(database: Database, kind: str) -> None:
     """Over several batches, all that is too old is removed and nothing younger."""
-    span: timedelta = getattr(KEEP, kind)
+    span: timedelta = SPANS.get(kind) or getattr(KEEP, kind)
     await add(database, kind, *[span + DAY] * 7, *[span - DAY / 2] * 2)
     assert await sweep(database, KEEP) == {kind: 7}
     assert await left(database, kind) == 2

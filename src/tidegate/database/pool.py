@@ -51,6 +51,10 @@ class Address:
         return self.url != self.direct
 
 
+_IDLE_SECONDS = 60
+"""How long an unused connection stays open: each holds some megabytes of the server's memory."""
+
+
 class Database:
     """A pool of connections to one database. Every statement goes through it or ``direct``."""
 
@@ -81,6 +85,7 @@ class Database:
                 init=prepare,
                 reset=_leave_as_it_is,
                 timeout=PATIENCE,
+                max_inactive_connection_lifetime=_IDLE_SECONDS,
                 **how,
             )
             try:

@@ -21,8 +21,8 @@ import asyncpg
 import structlog
 
 from tidegate.core.errors import BadInput, TidegateError
+from tidegate.core.files.durable_files import flush, os_errors
 from tidegate.core.platform import library_schemas
-from tidegate.database.embedded.data_folder import sync
 from tidegate.database.embedded.dump_programs import Tell, answer, dump, output
 from tidegate.database.embedded.pg_programs import CURRENT
 from tidegate.database.migrations import HEAD, STEPS
@@ -196,7 +196,7 @@ def _whole_or_nothing(file: Path, *, force: bool) -> Iterator[Path]:
     if file.exists() and not force:
         raise BadInput(f"The file {file} exists. Choose another name, or replace it with --force.")
     partial = file.with_name(f"{file.name}.partial")
-    with _writable(file):
+    with os_errors(lambda why: TidegateError(f"The backup {file} cannot be written: {why}.")):
         partial.unlink(missing_ok=True)
         handle = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     try:
@@ -204,14 +204,6 @@ def _whole_or_nothing(file: Path, *, force: bool) -> Iterator[Path]:
             yield partial
             os.fsync(handle)
         partial.replace(file)
-        sync(file.parent)
+        flush(file.parent)
     finally:
         partial.unlink(missing_ok=True)
-
-
-@contextmanager
-def _writable(file: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as problem:
-        raise TidegateError(f"The backup {file} cannot be written: {problem.strerror}.") from problem

@@ -29,7 +29,7 @@ _MOST_NAMED = 10
 class DumpEntry:
     """One thing that a dump holds."""
 
-    kind: str
+    kind: str  # as pg_restore lists it, such as TABLE
     schema: str
     name: str
 

@@ -18,6 +18,7 @@ from tidegate.database.pool import Connection, Database, rows_deleted
 from tidegate.history.expiry import end_expired
 from tidegate.history.queries import messages
 from tidegate.lanes.queries import calls, pace, waits
+from tidegate.maintenance import hour_sums
 from tidegate.reminders.queries import media_files, runs
 
 _LOCK = 0x7467_6B70  # "tgkp": one sweep at a time
@@ -49,6 +50,8 @@ class Retention:
     sign_in_tries: timedelta = sign_ins.TRIES_IN
     sign_in_clients: timedelta = sign_ins.KNOWN_FOR
     expired_tokens: timedelta = timedelta(days=30)
+    hours: timedelta = hour_sums.KEPT_FOR
+    storage_days: timedelta = hour_sums.STORAGE_KEPT_FOR
 
 
 async def sweep(database: Database, keep: Retention) -> dict[str, int]:
@@ -85,6 +88,9 @@ def _work(keep: Retention) -> dict[str, tuple[timedelta, Prune]]:
         "sign_in_tries": (keep.sign_in_tries, sign_ins.prune_tries),
         "sign_in_clients": (keep.sign_in_clients, sign_ins.prune_clients),
         "expired_tokens": (keep.expired_tokens, tokens.prune_expired),
+        "message_hours": (keep.hours, hour_sums.prune_message_hours),
+        "account_hours": (keep.hours, hour_sums.prune_account_hours),
+        "storage_days": (keep.storage_days, hour_sums.prune_storage_days),
     }
 
 

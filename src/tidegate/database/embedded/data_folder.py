@@ -10,13 +10,14 @@ import secrets
 import shutil
 import stat
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import TextIO
 
 from tidegate.core.clock import SystemClock
 from tidegate.core.errors import BadInput, TidegateError
-from tidegate.core.trusted_files import make_folder, read_trusted, require_trusted_folder
+from tidegate.core.files.durable_files import flush, os_errors
+from tidegate.core.files.trusted_files import make_folder, read_trusted, require_trusted_folder
 from tidegate.database.embedded.pg_programs import CURRENT, SYSTEM_USER, ProgramRunner, system_user, wheel_programs
 
 _LONGEST_SOCKET = 107 - len("/.s.PGSQL.5432")
@@ -63,7 +64,7 @@ class DataFolder:
         if self.data.exists():
             self.data.rename(self.kept((self.data / "PG_VERSION").read_text().strip()))
         self.upgraded.rename(self.data)
-        sync(self.home)
+        flush(self.home)
 
     def kept(self, version: str) -> Path:
         """Where the data of an older version stays after an upgrade."""
@@ -115,7 +116,7 @@ class DataFolder:
         """Store a marker that the database was moved to *target*."""
         when = SystemClock().now().strftime("%Y-%m-%d %H:%M UTC")
         self.moved.write_text(f"{target}\nmoved {when}\n")
-        sync(self.home)
+        flush(self.home)
         return self.moved
 
     def refuse_moved(self) -> None:
@@ -178,15 +179,6 @@ def only_serve_in(home: Path) -> Iterator[None]:
         yield
 
 
-def sync(folder: Path) -> None:
-    """Make renames inside *folder* outlast a power cut."""
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
-
-
 def _refuse_unusable_path(home: Path) -> None:
     longest = _LONGEST_SOCKET - len("/socket")
     length = len(os.fsencode(home))
@@ -213,15 +205,12 @@ def _open(path: Path) -> TextIO:
         return file
 
 
-@contextmanager
-def _usable(home: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as problem:
-        raise BadInput(
-            f"The data folder {home} cannot be used: {problem.strerror}. "
-            "Set TIDEGATE_HOME to a folder this user may write to."
-        ) from problem
+def _usable(home: Path) -> AbstractContextManager[None]:
+    return os_errors(
+        lambda why: BadInput(
+            f"The data folder {home} cannot be used: {why}. Set TIDEGATE_HOME to a folder this user may write to."
+        )
+    )
 
 
 def _copy_for_everybody(programs: Path, copy: Path) -> None:

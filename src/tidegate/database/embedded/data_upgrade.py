@@ -13,7 +13,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tidegate.core.errors import TidegateError
-from tidegate.database.embedded.data_folder import DataFolder, sync
+from tidegate.core.files.durable_files import flush
+from tidegate.database.embedded.data_folder import DataFolder
 from tidegate.database.embedded.dump_programs import Tell
 from tidegate.database.embedded.pg_programs import CURRENT
 from tidegate.database.embedded.server import Server
@@ -76,7 +77,7 @@ def _upgrade(folder: DataFolder, version: str) -> None:
     finally:
         shutil.rmtree(sockets)
     (workshop / "data").rename(folder.upgraded)
-    sync(folder.home)
+    flush(folder.home)
     folder.put_upgraded_in_place()
     folder.sweep()
 

@@ -18,10 +18,11 @@ from urllib.parse import quote
 
 from tidegate.core.clock import SystemClock
 from tidegate.core.errors import BadInput, TidegateError
-from tidegate.database.embedded.data_folder import DataFolder, sync
+from tidegate.core.files.durable_files import flush
+from tidegate.database.embedded.data_folder import DataFolder
 from tidegate.database.embedded.pg_programs import CURRENT
 from tidegate.database.embedded.server_access import ADMIN, DATABASE, ROLE, ServerAccess
-from tidegate.database.embedded.shared_buffers import kept_in_memory, memory_here
+from tidegate.database.embedded.server_sizes import kept_in_memory, memory_here, size_of, wal_segment
 from tidegate.database.pool import Address
 
 _SETTINGS = {
@@ -34,6 +35,9 @@ _SETTINGS = {
     "log_rotation_age": "1d",
     "log_rotation_size": "0",
 }
+_WAL_SEGMENT = "--wal-segsize=1"
+"""In MiB. PostgreSQL keeps two segments at least; two of its usual 16 MiB are half of a small archive."""
+
 _RECOVERY = 600
 """Seconds a start may take: after a power cut the server first reads its log."""
 
@@ -144,8 +148,11 @@ class Server:
     def start(self) -> None:
         """Start the server; after a crash of it, as soon as its orphaned children let go of the shared memory."""
         self.folder.forget_stale_locks(self._data)
-        kept = f"shared_buffers={kept_in_memory(memory_here()) >> 10}kB"
-        settings = [*(f"{name}={value}" for name, value in _SETTINGS.items()), kept, *self._options]
+        sizes = {
+            "shared_buffers": f"{kept_in_memory(memory_here(), size_of(self._data)) >> 10}kB",
+            "min_wal_size": f"{2 * wal_segment(self._data) >> 20}MB",
+        }
+        settings = [*(f"{name}={value}" for name, value in (_SETTINGS | sizes).items()), *self._options]
         given = " ".join(f"-c {shlex.quote(setting)}" for setting in settings)
         clock = SystemClock()
         deadline = clock.ticks() + 30
@@ -166,7 +173,9 @@ class Server:
         """Make the data under another name and rename it, so that a kill leaves all of it or nothing."""
         unfinished = self.folder.fresh()
         locale = ("--encoding=UTF8", "--locale=C", "--locale-provider=builtin", "--builtin-locale=C.UTF-8")
-        self.folder.runner.ask(self._programs / "initdb", "-D", unfinished.name, "-U", ADMIN, "--auth=reject", *locale)
+        self.folder.runner.ask(
+            self._programs / "initdb", "-D", unfinished.name, "-U", ADMIN, "--auth=reject", _WAL_SEGMENT, *locale
+        )
         access = replace(self._access, data=unfinished)
         access.write(done=True)
         server = Server(self.folder, self._options, data=unfinished)
@@ -176,7 +185,7 @@ class Server:
         finally:
             server.stop()
         unfinished.rename(self.folder.data)
-        sync(self.folder.home)
+        flush(self.folder.home)
 
     def _refuse_foreign_data(self) -> None:
         owner, user = self._data.stat().st_uid, self.folder.uid

@@ -1,4 +1,4 @@
-"""The schema as numbered steps, written in SQL and applied by alembic."""
+"""The schema as numbered steps, written in SQL."""
 
 from __future__ import annotations
 

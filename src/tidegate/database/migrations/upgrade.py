@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 import asyncpg
 
 from tidegate.core.errors import TidegateError
-from tidegate.database.migrations import HEAD
+from tidegate.database.migrations import HEAD, steps
 from tidegate.database.pg_address import connect, place
 from tidegate.database.pool import Connection
 
@@ -45,11 +45,9 @@ async def upgrade(
 
     *first* and *then* are done in the same transaction, before and after the steps, and what *at* names after a step.
     """
-    from tidegate.database.migrations import steps  # noqa: PLC0415 - alembic takes half a second to load and is rarely needed
-
     before: str | None = None
 
-    async def begin(connection: asyncpg.Connection) -> None:
+    async def begin(connection: asyncpg.Connection) -> str | None:
         nonlocal before
         await connection.execute(f"SELECT pg_advisory_xact_lock({_LOCK})")
         if first is not None:
@@ -58,6 +56,7 @@ async def upgrade(
         _refuse_newer(before)
         if before is None:
             await _refuse_foreign(connection, dsn)
+        return before
 
     async def end(connection: asyncpg.Connection) -> None:
         if then is not None:

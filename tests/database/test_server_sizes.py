@@ -1,4 +1,4 @@
-"""How much memory the embedded server keeps pages in: a fair share, of what there really is."""
+"""How much the embedded server takes of memory and disk: a fair share of what there is, and no more than it needs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from tests.servers import make_home
 from tidegate.database.embedded.server import ServerLease
-from tidegate.database.embedded.shared_buffers import kept_in_memory, memory_here
+from tidegate.database.embedded.server_sizes import kept_in_memory, memory_here, wal_segment
 
 GIB = 1 << 30
 MACHINE = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
@@ -29,12 +29,13 @@ def home(test_folder: Path) -> Iterator[Path]:
     shutil.rmtree(home)
 
 
-@given(memory=st.integers(1, 1 << 50))
-def test_a_quarter_within_bounds(memory: int) -> None:
-    """A small machine keeps most of its memory, a large one is not taken for granted, and all get something."""
-    kept = kept_in_memory(memory)
+@given(memory=st.integers(1, 1 << 50), data=st.integers(0, 1 << 50))
+def test_what_is_needed_within_bounds(memory: int, data: int) -> None:
+    """A small machine keeps most of its memory, small data takes little, and all get something."""
+    kept = kept_in_memory(memory, data)
     assert 32 << 20 <= kept <= GIB
-    assert kept in (32 << 20, GIB, memory // 4)
+    assert kept in (32 << 20, 128 << 20, GIB, memory // 4, 2 * data)
+    assert kept == 32 << 20 or kept <= memory // 4
 
 
 @pytest.mark.parametrize(
@@ -63,7 +64,9 @@ def test_a_machine_without_groups_has_its_memory(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "kept"), [([], kept_in_memory(memory_here())), (["shared_buffers=8MB"], 8 << 20)], ids=["here", "told"]
+    ("options", "kept"),
+    [([], kept_in_memory(memory_here(), 0)), (["shared_buffers=8MB"], 8 << 20)],
+    ids=["here", "told"],
 )
 async def test_the_server_keeps_so_much(home: Path, options: list[str], kept: int) -> None:
     """The embedded server is started with that, unless it is told otherwise."""
@@ -75,3 +78,15 @@ async def test_the_server_keeps_so_much(home: Path, options: list[str], kept: in
     finally:
         seat.leave()
     assert pages == kept // 8192
+
+
+async def test_little_of_the_log_is_kept(home: Path) -> None:
+    """Two small files of the write-ahead log are kept, not five of PostgreSQL's usual 16 MiB."""
+    seat = ServerLease(home)
+    try:
+        connection = await asyncpg.connect(seat.address.direct)
+        kept = await connection.fetchval("SELECT pg_size_bytes(current_setting('min_wal_size'))")
+        await connection.close()
+    finally:
+        seat.leave()
+    assert kept == 2 * wal_segment(home / "postgresql") == 2 << 20
