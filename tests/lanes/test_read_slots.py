@@ -74,6 +74,8 @@ async def test_a_lane_serves_the_background_when_nobody_else_waits(town: Town, a
     await town.clock.advance(timedelta(seconds=1))
     pages = [asyncio.create_task(lane.page(ChannelId(1), before=None)) for _ in range(4)]
     begun = platform.count("messages")
+    await town.clock.advance(timedelta())
+    assert platform.count("page") == 1  # the background has left a token of the pace
     await town.clock.advance(timedelta(seconds=5))
     assert platform.count("page") == 4
     assert platform.count("messages") <= begun + 1

@@ -14,11 +14,11 @@ from tidegate.core.account import Account, Claim
 from tidegate.core.clock import Clock
 from tidegate.core.errors import AskedToWait, Banned, LongWait, NotOurs, SignedOut
 from tidegate.core.ids import ChannelId
-from tidegate.core.platform_call import CallOutcome, Scope, ScopeKind
+from tidegate.core.platform_call import Scope, ScopeKind
 from tidegate.database.pool import AWAY, Connection, Database
 from tidegate.lanes.call_limits import CAREFUL, SendLimits
 from tidegate.lanes.long_waits import is_too_long
-from tidegate.lanes.metrics import count_call, count_wait
+from tidegate.lanes.metrics import count_wait
 from tidegate.lanes.queries import pace, waits
 from tidegate.lanes.queries.calls import CallLog
 from tidegate.lanes.scope_pauses import InterruptibleSleep, ScopePauses
@@ -187,9 +187,6 @@ class CallGate:
         self._alarm.ring()
 
     # What an answer changes
-
-    def count(self, method: str, outcome: CallOutcome) -> None:
-        count_call(self.account.platform, method, outcome)
 
     async def heed_wait(self, asked: AskedToWait, method: str, channel: ChannelId | None) -> None:
         """Pause the scope that the platform named, here at once and stored for the next worker."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tidegate.core.ids import CycleNumber
+from tidegate.core.json_fields import document_of
 from tidegate.database.pool import Connection
 from tidegate.lanes.queries.calls import CallGrouping, sums
 
@@ -27,16 +28,4 @@ async def calls_rows(
     connection: Connection, by: CallGrouping | None, *, skip: int = 0, most: int | None = None
 ) -> list[CallsRow]:
     """What the ledger holds, summed over everything but *by*: all, or *most* rows after the first *skip*."""
-    return [
-        CallsRow(
-            account=one.account,
-            cycle=one.cycle,
-            kind=one.kind.value,
-            method=one.method,
-            count=one.count,
-            errors=one.errors,
-            unanswered=one.unanswered,
-            not_sent=one.not_sent,
-        )
-        for one in await sums(connection, by, skip=skip, most=most)
-    ]
+    return [document_of(CallsRow, one, kind=one.kind.value) for one in await sums(connection, by, skip=skip, most=most)]

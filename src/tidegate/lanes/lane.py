@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Collection, Mapping, Sequence
 from datetime import timedelta
 from typing import Any, TypeVar
 
-from tidegate.core.errors import Banned, ChannelGone, LongWait, Refused, SignedOut
-from tidegate.core.ids import ChannelId, CycleNumber, FileId, GuildId, MessageId, RunId, TopicId
+from tidegate.core.errors import Banned, ChannelGone, LongWait, PlatformError, Refused, SignedOut
+from tidegate.core.ids import ChannelId, CycleNumber, FileId, GuildId, MessageId, RunId, TopicId, UserId
 from tidegate.lanes.call_gate import CallGate
 from tidegate.lanes.call_limits import TRANSFERS, ReadLimits
-from tidegate.lanes.reads import PacedReads
+from tidegate.lanes.reads import PacedReads, ReadLoad
 from tidegate.lanes.sends import Claimed, FailurePause, PacedSends
 from tidegate.platforms import interface
-from tidegate.platforms.interface import Cursor, FileHandle, Head, Receipt, SendKey, Upload, uploads
+from tidegate.platforms.interface import Cursor, FileHandle, FileStep, Head, Receipt, SendKey, Upload, uploads
 from tidegate.platforms.interface.capabilities import ability_of
 
 A = TypeVar("A")
 
 _ANY_DOCUMENT = interface.FileSearch()
+_MOST_STEPS = 16
+"""How many calls for one range of a file may lead on to others."""
 
 
 class Lane:
@@ -46,6 +49,15 @@ class Lane:
     def failure_pause(self) -> FailurePause | None:
         """Why and for how long no send is made after several failures in a row; None while sends are made."""
         return self._sends.failure_pause
+
+    @property
+    def read_load(self) -> ReadLoad:
+        """How many reads wait and how many are in flight, other than those of files' bytes."""
+        return self._reads.load
+
+    def read_load_change(self) -> asyncio.Future[None]:
+        """Done as soon as ``read_load`` changes; never cancel it, because several callers share it."""
+        return self._reads.change()
 
     async def write_ledger(self) -> None:
         """Write every call made so far to the call log, before its sums are read."""
@@ -203,6 +215,11 @@ class Lane:
             return None
         return await self._reads.read("chat_head", channel, cycle, lambda: client.chat_head(channel))
 
+    async def open_chat(self, person: UserId) -> tuple[ChannelId, Head]:
+        """The private chat with a person, which no list has, and its head."""
+        client = self._require(interface.FindsChats, "open a private chat by a person's number; it lists them all")
+        return await self._reads.read("open_chat", None, None, lambda: client.open_chat(person))
+
     async def guilds(self, after: Cursor | None = None, *, cycle: CycleNumber | None = None) -> interface.GuildPage:
         """Some of the guilds the account is in."""
         client = self._require(interface.Guilds, "list guilds")
@@ -315,14 +332,16 @@ class Lane:
 
         In the *background* it delays neither archives nor uploads.
         """
-        client = self._require(interface.Files, "read files")
-        return await self._transfers.read(
-            "read_file",
-            None,
-            cycle,
-            lambda: client.read_file(handle, offset=offset, length=length),
-            background=background,
-        )
+        client, steps = self._require(interface.Files, "read files"), self._find(interface.ReadsInSteps)
+        for _ in range(_MOST_STEPS):
+            if steps is not None:
+                step = steps.file_step(handle, offset=offset, length=length)
+            else:
+                step = FileStep("read_file", lambda: client.read_file(handle, offset=offset, length=length))
+            content = await self._transfers.read(step.verb, None, cycle, step.call, background=background)
+            if content is not None:
+                return content
+        raise PlatformError("The platform always wants another call before it gives out this file.")
 
     async def emoji_files(self, numbers: Sequence[FileId]) -> Mapping[FileId, interface.File]:
         """The files of up to 200 custom emoji, asked for in the background; one that was deleted is missing."""

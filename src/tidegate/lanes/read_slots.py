@@ -42,7 +42,7 @@ class ReadSlots:
         except asyncio.CancelledError:
             if turn.done() and not turn.cancelled():  # it had got its slot already
                 self._free += 1
-            else:
+            elif turn in queue:  # else it was passed over meanwhile
                 queue.remove(turn)
             self._hand_out()
             raise

@@ -19,7 +19,7 @@ from tidegate.database.pool import AWAY, Connection
 from tidegate.lanes.call_gate import CallGate
 from tidegate.lanes.call_limits import HAND_OVER_WITHIN
 from tidegate.lanes.call_outcomes import outcome_of
-from tidegate.lanes.metrics import count_pace_wait
+from tidegate.lanes.metrics import count_call, count_pace_wait
 from tidegate.lanes.queries import pace
 from tidegate.lanes.queries.pace import ChatLimit, GrantedSend, HeldBack
 from tidegate.lanes.rules.failure_pause import rest_after
@@ -53,6 +53,7 @@ class _Order:
 
     method: str
     channel: ChannelId
+    chat: ChatLimit | None  # the pace of the chat itself, where its platform has one
     run: RunId | None
     claimed: Claimed | None
 
@@ -91,7 +92,9 @@ class PacedSends:
         call: Callable[[], Awaitable[T]],
     ) -> T:
         """Claim and make the call; the error says whether it was handed over."""
-        order = _Order(self._gate.method(verb), channel, run, claimed)
+        limit = self._gate.sends.chat
+        chat = None if limit is None else ChatLimit(str(channel), limit)
+        order = _Order(self._gate.method(verb), channel, chat, run, claimed)
         self._methods.add(order.method)
         try:
             ticket = await self._claim_when_paced(order)
@@ -150,23 +153,19 @@ class PacedSends:
 
     async def _expect(self, order: _Order) -> None:
         """Start the chat's own pace while the account waits for its gap; if this fails, the next claim does it."""
-        chat = self._chat(order)
-        if chat is None or self._own_gap_left() <= 0:
+        if order.chat is None or self._next_at <= self._gate.clock.ticks():
             return
         try:
             async with self._gate.database.connection() as connection:
-                await pace.expect_chat(connection, self._gate.account.id, chat)
+                await pace.expect_chat(connection, self._gate.account.id, order.chat)
         except AWAY as problem:
             raise errors.NotSent("The database did not answer, so nothing was sent.") from problem
 
     async def _keep_own_gap(self) -> None:
         """Keep the interval on this process's own clock too, so that a jump of the database's clock gives no burst."""
-        if (left := self._own_gap_left()) > 0:
+        if (left := self._next_at - self._gate.clock.ticks()) > 0:
             count_pace_wait(self._gate.account.platform, left)
             await self._gate.sleep(timedelta(seconds=left))
-
-    def _own_gap_left(self) -> float:
-        return self._next_at - self._gate.clock.ticks()
 
     def _remember_own_gap(self, granted: GrantedSend) -> None:
         gap = granted.gap.total_seconds()
@@ -180,9 +179,9 @@ class PacedSends:
             await self._tune()
             async with gate.database.connection() if claimed is None else gate.database.transaction() as connection:
                 asked_at = gate.clock.ticks()
-                claim, chat = gate.require_open(), self._chat(order)
+                claim = gate.require_open()
                 try:
-                    answer = await pace.claim_send(connection, claim, order.method, chat=chat, run=order.run)
+                    answer = await pace.claim_send(connection, claim, order.method, chat=order.chat, run=order.run)
                 except errors.NotSent:
                     gate.require_open()  # a lane that was stopped meanwhile raises the reason
                     raise
@@ -191,10 +190,6 @@ class PacedSends:
                 return answer, asked_at
         except AWAY as problem:
             raise errors.NotSent("The database did not answer, so nothing was sent.") from problem
-
-    def _chat(self, order: _Order) -> ChatLimit | None:
-        limit = self._gate.sends.chat
-        return None if limit is None else ChatLimit(str(order.channel), limit)
 
     async def _tune(self) -> None:
         """About once a minute, let the rate rise and the warm-up continue."""
@@ -226,7 +221,7 @@ class PacedSends:
         finally:
             took = timedelta(seconds=gate.clock.ticks() - started)
             gate.call_log.answer(ticket.call, outcome, took)
-            gate.count(order.method, outcome)
+            count_call(gate.account.platform, order.method, outcome)
         return answer
 
     def _refuse_late(self, ticket: _Ticket, order: _Order) -> None:

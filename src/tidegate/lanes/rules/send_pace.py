@@ -50,26 +50,26 @@ class Pace:
 
 @dataclass(frozen=True, slots=True)
 class PaceBucket:
-    """The sends spent, and the pause after a warning: given at ``warned_at``, lasting until ``not_before``."""
+    """The sends spent, and the pause after a warning."""
 
-    tat: datetime
-    not_before: datetime | None = None
+    tat: datetime  # the theoretical arrival time: when the bucket would be full again
+    not_before: datetime | None = None  # until when the pause after a warning lasts
     warned_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class PaceGranted:
-    """A send is permitted; store *bucket*."""
+    """A send is permitted."""
 
-    bucket: PaceBucket
+    bucket: PaceBucket  # to be stored
 
 
 @dataclass(frozen=True, slots=True)
 class PaceWait:
-    """Nothing was charged; ask again at *until*. Store *bucket*: a missing or corrected one starts to fill now."""
+    """Nothing was charged."""
 
-    until: datetime
-    bucket: PaceBucket
+    until: datetime  # when to ask again
+    bucket: PaceBucket  # to be stored: a missing or corrected one starts to fill now
     clock_went_back: bool = False
 
 
