@@ -190,7 +190,10 @@ class TestReading:
 
 class TestFollowing:
     async def test_news_is_stored_without_a_call(self, mirror: Mirror, world: World, ann: Channel) -> None:
-        """Posts, edits and deletions arrive as updates of the box, short forms included, and the cycle stays idle."""
+        """Posts, edits and deletions arrive as updates of the box, short forms included.
+
+        A cycle without a gate asks the box whether any was lost.
+        """
         await mirrored(mirror, ann)
         async with working(mirror, None), mirror.counted() as calls:
             first, second = (world.post(ann, text).id for text in ("four", "five"))
@@ -201,7 +204,7 @@ class TestFollowing:
         assert not calls
         async with mirror.counted() as calls:
             await mirror.cycle()
-        assert not calls
+        assert calls == {"updates.getDifference": 1}
         spans = await mirror.rows("SELECT spans::text FROM coverage WHERE kind = 'messages'")
         assert [row["spans"] for row in spans] == ["{[0,7)}"]
 
@@ -229,14 +232,38 @@ class TestFollowing:
         assert "preview" in rows[2]["content"]
 
     async def test_a_restart_costs_one_call(self, mirror: Mirror, world: World, ann: Channel) -> None:
-        """Nobody knows what was pushed meanwhile, so the box is asked once for all chats."""
-        await mirrored(mirror, ann)
+        """Nobody knows what was pushed meanwhile, so the box is asked once for all chats; then the gate tells."""
+        await mirrored(mirror, ann, world.add_channel("News"))
         await mirror.connect()
         async with mirror.counted() as calls:
             await mirror.cycle()
             await mirror.cycle()
         assert {name: calls[name] for name in calls if name in BOX} == {"updates.getDifference": 1}
-        assert sum(calls.values()) - sum(count for name, count in calls.items() if name not in BOX) == 1
+        assert calls["messages.getPeerDialogs"] == 2
+
+    @pytest.mark.parametrize("beside", [True, False])
+    async def test_a_lost_push_is_noticed_by_the_next_cycle(
+        self, mirror: Mirror, world: World, ann: Channel, beside: bool
+    ) -> None:
+        """The gate says how far the box is, at no cost; an account with nothing to gate asks the box itself."""
+        await mirrored(mirror, ann, *([world.add_channel("News")] if beside else []))
+        ann.pushes = False
+        world.post(ann, "lost")
+        world.edit(ann, 2, text="2")
+        async with mirror.counted() as calls:
+            await mirror.cycle()
+        assert await texts(mirror, ann) == truth(ann)
+        gate = {"messages.getPeerDialogs": 1} if beside else {}
+        assert calls == {"updates.getDifference": 1} | gate
+
+    async def test_a_push_lost_for_long_is_noticed_too(self, mirror: Mirror, world: World, ann: Channel) -> None:
+        """Where Telegram no longer lists what changed since, the chats are read again."""
+        await mirrored(mirror, ann, world.add_channel("News"))
+        ann.pushes = False
+        world.post(ann, "lost")
+        world.faults.add(Fault(FaultKind.TOO_LONG, method="updates.getDifference"))
+        await mirror.settle()
+        assert await same(mirror, ann)()
 
     async def test_what_was_missed_comes_by_the_difference(self, mirror: Mirror, world: World, ann: Channel) -> None:
         """Page by page, with edits and with deletions that name no chat; other chats of the account leave no trace."""
@@ -394,6 +421,27 @@ class TestFollowing:
         await mirror.settle()
         assert await texts(mirror, ann) == truth(ann)
 
+    async def test_a_scan_during_disable_and_enable_proves_nothing(
+        self, mirror: Mirror, world: World, ann: Channel
+    ) -> None:
+        """Its counter is older than the time in which nobody followed the chat."""
+        zoe = world.add_private_chat(world.accounts[1_000_001], world.add_person("Zoe"))
+        await mirrored(mirror, ann, zoe)
+        async with mirror.database.transaction() as connection:
+            kept = await channels.find(connection, "Ann")
+            places = await scan_memory.load_private_chats(connection, mirror.account.id)
+            [scanned] = [place.memory for place in places if place.key == kept.key]
+            await channels.disable(connection, kept)
+        world.edit(ann, 2, text="2")
+        world.post(ann, "four")
+        world.post(zoe, "the box moves on")
+        await mirror.settle()
+        await mirror.enable(ann)
+        async with mirror.database.transaction() as connection:
+            await scan_memory.remember(connection, {(kept.key, NO_TOPIC): (scanned, None)})
+        await mirror.settle()
+        assert await texts(mirror, ann) == truth(ann)
+
     async def test_an_own_send_is_news_of_the_box(self, mirror: Mirror, world: World) -> None:
         """Telegram tells the sender in the answer alone, and not what was sent; the difference brings the message."""
         ada = world.accounts[1_000_001]
@@ -404,11 +452,12 @@ class TestFollowing:
         async def cycled() -> bool:
             return len(await cycles(mirror)) > before
 
-        async with working(mirror, timedelta(hours=4)), mirror.counted() as calls:
+        async with working(mirror, timedelta(hours=4)):
             await until(cycled)
-            assert mirror.lane is not None
-            await mirror.lane.send(mirror.lane.own_chat, "test", key="k1")
-            await until(same(mirror, own))
+            async with mirror.counted() as calls:
+                assert mirror.lane is not None
+                await mirror.lane.send(mirror.lane.own_chat, "test", key="k1")
+                await until(same(mirror, own))
         assert calls["updates.getDifference"] == 1
         assert list((await texts(mirror, own)).values()) == ["test"]
 

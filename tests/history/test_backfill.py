@@ -174,7 +174,7 @@ async def test_the_seed_s_lines_are_in_the_log(mirror: Mirror) -> None:
     rule = f"[Backfill] {'═' * 39}"
     assert [line["event"] for line in logs] == [
         "[on_ready] Found 1 channels to backfill",
-        "[Backfill] Starting background backfill for 1 channels with concurrency 2.",
+        "[Backfill] Starting background backfill for 1 channels with concurrency by load.",
         "[Backfill] ⚡ No existing data for Talk 0. Performing initial fetch...",
         "[Backfill]   → Fetched 100 older messages",
         "[Backfill]   ✓ Progress: 100/200 (50%)",

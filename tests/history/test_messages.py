@@ -449,9 +449,9 @@ class TestDeletions:
             assert await deleted(connection)
 
 
-async def test_what_an_older_tidegate_stored_is_found(bare: Address, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_what_an_older_tidegate_stored_is_found(bare: Address) -> None:
     """The step that brings words made by the program makes those of rows that are there, and keeps their files."""
-    await upgrade_to(bare, "0004", monkeypatch)
+    await upgrade_to(bare, "0004")
     connection = await asyncpg.connect(bare.direct)
     await connection.execute(
         """

@@ -26,6 +26,7 @@ from tidegate.history.deletion_check import Recalled, lacking, recall
 from tidegate.history.ingest import IngestTally, take_in
 from tidegate.history.queries import coverage, messages
 from tidegate.history.rules.coverage import START, Content, Coverage, PageAsked, next_page, proven, unbroken
+from tidegate.media import avatars
 from tidegate.platforms.interface import ChannelUpdates, Difference, FilePage, FileSearch, Head, TooLong, Topic
 from tidegate.scans.queries import scan_memory
 from tidegate.scans.queries.scan_memory import ScanPlace
@@ -43,6 +44,7 @@ class PlaceScan:
     """One place being read. *head* is its head before the first call, *spent* the number of calls since then.
 
     *counted* is the number of documents that a search reported; it is stored with the page that reported it.
+    *history_brings_all* where the pages of the history, which are read next, show every document too.
     """
 
     context: ScanContext
@@ -52,6 +54,7 @@ class PlaceScan:
     tally: IngestTally
     spent: int = 0
     counted: PlatformCount | None = None
+    history_brings_all: bool = False
 
     def spend(self) -> bool:
         """Whether this place's budget has room for one more call; if so, count it."""
@@ -144,7 +147,7 @@ class PlaceScan:
         messages for a while. So the stored counter lies a little back, unless the platform's head is *settled*.
         """
         memory, place = self.place.memory, self.place
-        if not self.context.lane.searches_files or place.private_chat:
+        if not self.context.lane.searches_files or place.private_chat or self.history_brings_all:
             await self._end_unsearched()
             return True
         above = search_above(memory)
@@ -174,7 +177,7 @@ class PlaceScan:
         return asked is None
 
     async def _end_unsearched(self) -> None:
-        """Store the head alone: on a platform without a search, and in a private chat, the history pages bring all."""
+        """Store the head alone, because the pages of the history bring all: where no search is needed, or possible."""
         newest = max(self.place.memory.newest_seen, self.head.newest or 0)
         done = ScanOutcome(complete=True, newest=newest, changes=self.head.changes, unread=True)
         await self._commit(self.place.memory, ChannelUpdates(None), {}, done)
@@ -260,6 +263,7 @@ class PlaceScan:
     async def _remember(self, connection: Connection, memory: ScanMemory, done: ScanOutcome) -> None:
         if self.place.is_described_differently(self.head.channel):
             await channels.describe(connection, self.place.key, self.head.channel)
+            await avatars.note_channels(connection, self.context.lane.account.platform, [self.head.channel])
         pending = await pending_failures(connection, self.place, self.context.retries)
         outcome = replace(done, archives_found=self.tally.files, failures_pending=pending)
         now = await now_of(connection)

@@ -16,9 +16,9 @@ from tidegate.channels.queries import channels
 from tidegate.core.clock import Clock
 from tidegate.core.errors import ENDS_CYCLE, ChannelGone, LongWait, PlatformError
 from tidegate.core.ids import CallId, ChannelId, ChannelKey, CycleNumber, TopicId
+from tidegate.cycles.archive_retries import retry_failures
 from tidegate.cycles.channel_scan import PlaceScan, read_channel
 from tidegate.cycles.cycle_report import CycleReport, keep_report
-from tidegate.cycles.failure_retries import retry_failures
 from tidegate.cycles.idle_topics import LINES, rest_asleep, wake_all, wake_wanted
 from tidegate.cycles.message_box import FollowedBox, follow_box
 from tidegate.cycles.message_count_check import recount
@@ -29,6 +29,7 @@ from tidegate.database.pool import Database, now_of
 from tidegate.history.history_pages import HistoryPolicy, read_portion
 from tidegate.history.ingest import IngestTally
 from tidegate.lanes import Lane, parking_long_waits
+from tidegate.media import avatars
 from tidegate.platforms.interface import Head
 from tidegate.scans.channel_catalogue import sync_topics
 from tidegate.scans.queries import due_topics, scan_memory
@@ -120,6 +121,11 @@ async def _end(
             await keep_report(connection, lane, report, memory.now, since=marked)
 
 
+def _is_in_step(chat: ScanPlace) -> bool:
+    """Whether a private chat was read, so that changes of the box bring it up to date."""
+    return chat.memory.last_scanned_at is not None and chat.memory.changes is not None
+
+
 class _Pass:
     """The part of a cycle that visits the channels and topics.
 
@@ -171,12 +177,20 @@ class _Pass:
     async def _heads(self, readable: list[ScanPlace]) -> dict[ChannelId, Head]:
         """The head of every channel. Private chats share the counter of their account's box.
 
-        The box is asked first: what is posted meanwhile then comes after its counter, and is not missed.
+        The box is asked first: what is posted meanwhile then comes after its counter, and is not missed. The gate's
+        answer also says how far the box is, so a lost push update is noticed. Without a gate the box is asked for that.
         """
         if any(place.private_chat for place in readable):
-            self._box = await follow_box(self._context, self._report.tally)
+            without_gate = all(place.private_chat and _is_in_step(place) for place in readable)
+            ask = self._report.whole and without_gate
+            self._box = await follow_box(self._context, self._report.tally, ask=ask)
         asked = [place for place in readable if not self._follows_box(place)]
         heads = await self._gate(asked)
+        if self._box is not None and self._box.as_pushed and self._context.lane.known_box() is None:
+            again = await follow_box(self._context, self._report.tally)
+            if again is not None and again.lost_track:
+                self._box = again
+                heads |= await self._gate([place for place in readable if place.private_chat])
         if self._box is None:
             return heads
         counter = self._box.state.changes
@@ -187,7 +201,7 @@ class _Pass:
         """Whether a private chat is up to date by its account's box alone."""
         if not place.private_chat or self._box is None or self._box.lost_track:
             return False
-        return place.memory.last_scanned_at is not None and place.memory.changes is not None
+        return _is_in_step(place)
 
     async def _gate(self, places_: list[ScanPlace]) -> dict[ChannelId, Head]:
         numbers = [place.channel for place in places_]
@@ -195,7 +209,7 @@ class _Pass:
         for start in range(0, len(numbers), self._context.limits.gate_batch):
             batch = numbers[start : start + self._context.limits.gate_batch]
             heads.update(await self._context.lane.heads(batch, cycle=self._context.cycle))
-        self._report.gated = len(numbers)
+        self._report.gated += len(numbers)
         return heads
 
     # Decisions
@@ -248,6 +262,7 @@ class _Pass:
                 scanned[place.key, place.topic] = (after_scan(place.memory, outcome, now=now), verdict)
                 if place.is_channel and place.is_described_differently(head.channel):
                     await channels.describe(connection, place.key, head.channel)
+                    await avatars.note_channels(connection, self._context.lane.account.platform, [head.channel])
             await scan_memory.remember(connection, scanned)
             skipped = {(p.key, p.topic): verdict for p, _, verdict in resting if verdict in _NOT_LOOKED_AT}
             await scan_memory.note_verdicts(connection, skipped)
@@ -274,6 +289,7 @@ class _Pass:
         """Read one channel. Its error is reported and stored, and does not stop the others."""
         verdict = self._verdict(place, change)
         scan = PlaceScan(self._context, place, head, verdict, IngestTally())
+        scan.history_brings_all = verdict is Verdict.FIRST and place.lacks_history and not place.by_topic
         self._report.changed += change is not GateChange.UNCHANGED
         log.info("Scanning channel", **self._named(place), verdict=verdict.value)
         try:

@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 from datetime import timedelta
-
-import structlog
+from functools import partial
 
 from tidegate.accounts.owned_transaction import owned_transaction
-from tidegate.core.errors import ENDS_CYCLE, LongWait, PlatformError
 from tidegate.core.ids import ChannelId
 from tidegate.core.platform_call import IDS_A_CALL
 from tidegate.database.pool import now_of
+from tidegate.history.background.budgeted_reading import PASS_EVERY, calls_a_pass, read_within
 from tidegate.history.deletion_check import as_updates
 from tidegate.history.ingest import IngestTally, take_in
 from tidegate.history.queries import partial_messages
 from tidegate.scans.queries import scan_memory
 from tidegate.scans.queries.scan_memory import ScanPlace
-from tidegate.scans.scan_context import ScanContext, park
+from tidegate.scans.scan_context import ScanContext
 
-log = structlog.get_logger()
-
-REFILL_EVERY = timedelta(minutes=10)
 _A_HOUR = timedelta(hours=1)
 
 
@@ -29,26 +25,20 @@ async def refill(context: ScanContext, *, calls_per_hour: int) -> timedelta | No
 
     Each answer is stored at once, so that the work resumes after a crash.
     """
-    left = -(-calls_per_hour * REFILL_EVERY // _A_HOUR)
-    if not left:
+    calls = calls_a_pass(calls_per_hour, _A_HOUR)
+    if not calls:
         return None
     async with context.database.connection() as connection:
         numbers = await partial_messages.channels(connection, context.lane.account.id)
-    for number in numbers:
-        place = await _place(context, number)
-        try:
-            while place is not None and left and await _refill_some(context, place):
-                left -= 1
-        except ENDS_CYCLE:
-            raise
-        except LongWait as wait:
-            assert place is not None
-            await park(context, place, wait)
-        except PlatformError as problem:
-            log.warning("fields.partial", channel=number, problem=str(problem), next="the next pass")
-        if not left:
-            break
-    return REFILL_EVERY if numbers else None
+    await read_within(
+        context,
+        numbers,
+        calls=calls,
+        place_of=partial(_place, context),
+        read=partial(_refill_some, context),
+        line="fields.partial",
+    )
+    return PASS_EVERY if numbers else None
 
 
 async def _place(context: ScanContext, number: ChannelId) -> ScanPlace | None:
@@ -57,16 +47,16 @@ async def _place(context: ScanContext, number: ChannelId) -> ScanPlace | None:
     return next((place for place in memory.places if place.is_channel), None)
 
 
-async def _refill_some(context: ScanContext, place: ScanPlace) -> bool:
-    """Make one call for the newest partial messages of a channel; False when it has none, or none can be completed."""
+async def _refill_some(context: ScanContext, place: ScanPlace) -> int:
+    """Make one call for the newest partial messages of a channel; 0 when it has none, or none can be completed."""
     async with context.database.connection() as connection:
         asked_at = await now_of(connection)
         wanted = await partial_messages.newest(connection, place.key, most=IDS_A_CALL)
     if not wanted:
-        return False
+        return 0
     answer = await context.lane.messages(place.channel, wanted, cycle=context.cycle)
     claim = context.lane.claim()
     async with owned_transaction(context.database, claim) as connection:
         await take_in(connection, place, as_updates(answer), claim.account, IngestTally(), asked_at=asked_at)
         after = await partial_messages.newest(connection, place.key, most=IDS_A_CALL)
-    return after != wanted
+    return int(after != wanted)

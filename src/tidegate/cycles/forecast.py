@@ -147,7 +147,7 @@ def _calls(
     chats = [place for place in whole if place.private_chat and place.memory.readable]
     whole = [place for place in whole if not place.private_chat]
     gated = sum(place.memory.readable for place in whole) + sum(place.memory.changes is None for place in chats)
-    total = _box(chats, policy) + foresee_gate(gated, policy.limits)
+    total = _box(chats, policy, gated=gated > 0) + foresee_gate(gated, policy.limits)
     for place in whole:
         others = {"wanted": len(memory.wanted.get(place.key, ())), "asleep": asleep.get(place.key, Counter()).total()}
         selected = foresee_topics(topics.get(place.key, {}), policy.limits, **others)
@@ -157,17 +157,18 @@ def _calls(
     return total
 
 
-def _box(chats: list[ScanPlace], policy: CyclePolicy) -> CallBounds:
+def _box(chats: list[ScanPlace], policy: CyclePolicy, *, gated: bool) -> CallBounds:
     """The calls for private chats: their account's box, and the histories of those that are not complete.
 
-    The box may lose track of the chats, and then all of them are gated.
+    Where nothing is *gated*, the box is asked for lost updates. It may lose track of the chats, and then all of them
+    are gated.
     """
     if not chats:
         return CallBounds()
     begins = all(place.memory.changes is None for place in chats)
     histories = sum(place.lacks_history for place in chats) * policy.history.budget.most_pages
     lost = foresee_gate(len(chats), policy.limits).at_most
-    return CallBounds(int(begins), policy.limits.pages_a_turn + lost + histories)
+    return CallBounds(int(begins or not gated), policy.limits.pages_a_turn + lost + histories)
 
 
 async def _messages_to_retry(connection: Connection, memory: AccountMemory, policy: CyclePolicy) -> Counter[ChannelKey]:

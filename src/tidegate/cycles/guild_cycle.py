@@ -13,7 +13,7 @@ from tidegate.channels.queries import channels, guilds
 from tidegate.channels.queries.guilds import ThreadParent
 from tidegate.core.clock import Clock
 from tidegate.core.errors import ENDS_CYCLE, ChannelGone, LongWait, PlatformError, Refused
-from tidegate.core.ids import CallId, ChannelId, ChannelKey, CycleNumber
+from tidegate.core.ids import CallId, ChannelId, ChannelKey, CycleNumber, UserId
 from tidegate.cycles.cycle import CyclePolicy
 from tidegate.cycles.cycle_report import CycleReport, keep_report
 from tidegate.cycles.message_count_check import recount
@@ -25,6 +25,7 @@ from tidegate.history.queries import channel_histories
 from tidegate.history.queries.channel_histories import ChannelHistory
 from tidegate.history.reconcile import reconcile_due
 from tidegate.lanes import Lane, parking_long_waits
+from tidegate.media import avatars
 from tidegate.platforms.interface import CannotAsk, ChannelKind, Cursor, Head
 from tidegate.scans.queries.scan_memory import CHAT_TROUBLE
 from tidegate.scans.rules.scan_decision import Verdict
@@ -127,6 +128,16 @@ async def _find_chats(context: ScanContext, report: CycleReport) -> None:
                 await guilds.see(connection, lane.account.platform, lane.account.id, {number: head})
 
 
+async def open_chat(context: ScanContext, person: UserId) -> ChannelId:
+    """Learn of the private chat with a person, so that it can be mirrored; returns its number."""
+    lane = context.lane
+    number, head = await lane.open_chat(person)
+    async with context.database.transaction() as connection:
+        await accounts.fence(connection, lane.claim(), to_change=True)
+        await guilds.see(connection, lane.account.platform, lane.account.id, {number: head})
+    return number
+
+
 async def _store_survey(
     context: ScanContext, heads: Callable[[], Heads | None], survey: Heads
 ) -> tuple[Heads, list[ChannelKey]]:
@@ -141,6 +152,7 @@ async def _store_survey(
         newest = heads()
         stored = survey if newest is None else newest
         await guilds.see(connection, account.platform, account.id, stored)
+        await avatars.note_channels(connection, account.platform, (head.channel for head in stored.values()))
         return stored, await guilds.miss(connection, account.platform, account.id, stored)
 
 

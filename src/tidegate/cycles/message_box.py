@@ -44,17 +44,21 @@ _NOTHING = ChannelUpdates(None)
 
 @dataclass(frozen=True, slots=True)
 class FollowedBox:
-    """How far a box is followed; *lost_track* when the platform did not list all changes, so chats have to be read."""
+    """How far a box is followed; *lost_track* when the platform did not list all changes, so chats have to be read.
+
+    *as_pushed*: the platform was not asked, because push updates led up to what is stored.
+    """
 
     state: BoxState
     lost_track: bool = False
+    as_pushed: bool = False
 
 
-async def follow_box(context: ScanContext, tally: IngestTally) -> FollowedBox | None:
+async def follow_box(context: ScanContext, tally: IngestTally, *, ask: bool = False) -> FollowedBox | None:
     """Bring the private chats that follow the box up to date; returns how far, None where the account has no chat.
 
-    It takes no call where push updates lead up to what is stored. Where no chat follows the box yet, older changes
-    matter to none: it is followed from now on.
+    It takes no call where push updates lead up to what is stored, unless it is to *ask* for updates that were lost.
+    Where no chat follows the box yet, older changes matter to none: it is followed from now on.
     """
     account = context.lane.account.id
     async with context.database.connection() as connection:
@@ -67,8 +71,8 @@ async def follow_box(context: ScanContext, tally: IngestTally) -> FollowedBox | 
         async with owned_transaction(context.database, context.lane.claim()) as connection:
             await account_boxes.begin(connection, account, state)
         return FollowedBox(state)
-    if context.lane.known_box() == state.changes:
-        return FollowedBox(state)
+    if context.lane.known_box() == state.changes and not ask:
+        return FollowedBox(state, as_pushed=True)
     lost_track = False
     for _ in range(context.limits.pages_a_turn):
         answer = await context.lane.box_difference(state, cycle=context.cycle)

@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import Any
 
 import structlog
 
 from tidegate.accounts.owned_transaction import owned_transaction
 from tidegate.channels.queries import channels, guilds
 from tidegate.core.errors import ENDS_CYCLE, ChannelGone, LongWait, PlatformError
-from tidegate.core.task_groups import together
 from tidegate.events.kinds.history import BackfillEnded
 from tidegate.events.queries import feed
 from tidegate.history import backfill_log as lines
 from tidegate.history.history_pages import HistoryPolicy, HistoryPortion, load, read_portion
+from tidegate.history.history_report import HistoryReport
 from tidegate.history.queries import channel_histories
 from tidegate.history.queries.channel_histories import ChannelHistory
 from tidegate.history.rules.backfill_plan import HistoryDepth, KnownHistory
-from tidegate.lanes import parking_long_waits
+from tidegate.lanes import long_waits, parking_long_waits, reading_in_background
+from tidegate.lanes.reading_turns import TURN_ENDS_AT, ReadingTurns, TurnEnded
 from tidegate.platforms.interface import ChannelDeleted
 from tidegate.scans.queries.scan_memory import ScanPlace
 from tidegate.scans.scan_context import ScanContext, park
@@ -40,6 +40,19 @@ class BackfillResult:
     calls: int = 0
     error: str | None = None
     parked: timedelta | None = None
+    portion: HistoryPortion = field(default_factory=HistoryPortion, repr=False)
+
+    @property
+    def is_asking(self) -> bool:
+        """Whether it waits for the platform now, and not for the database."""
+        return self.portion.asking > 0
+
+    def end_portion(self) -> None:
+        """Add what its portion has read, and begin a new one."""
+        self.fetched += self.portion.fetched
+        self.stored += self.portion.tally.messages
+        self.calls += self.portion.pages
+        self.portion = HistoryPortion()
 
     def event(self) -> BackfillEnded:
         top = self.known.top
@@ -59,26 +72,13 @@ class BackfillResult:
 
 
 @dataclass(frozen=True, slots=True)
-class Backfill:
-    """What a backfill did, as ``tidegate backfill`` prints it."""
-
-    channels: list[BackfillResult] = field(default_factory=list)
-
-    @property
-    def succeeded(self) -> int:
-        return sum(one.error is None for one in self.channels)
+class Backfill(HistoryReport[BackfillResult]):
+    """What a backfill did."""
 
     @property
     def goes_on_after(self) -> timedelta | None:
         """How long until the first of the parked channels may be read again; None where none is parked."""
         return min((one.parked for one in self.channels if one.parked is not None), default=None)
-
-    def as_json(self) -> dict[str, Any]:
-        return {
-            "channels": [one.event().as_json() for one in self.channels],
-            "succeeded": self.succeeded,
-            "failed": len(self.channels) - self.succeeded,
-        }
 
 
 async def backfill_missing(context: ScanContext, policy: HistoryPolicy) -> Backfill:
@@ -98,47 +98,42 @@ async def backfill(
 ) -> Backfill:
     """Read these histories as deep as *wanted*, or as deep as each usually is.
 
-    A channel is read for one portion and then queues again behind the others, unless *one_portion* is all it gets. An
-    error ends only its own channel, and the report says which and why. A channel with a long rate limit is parked:
+    A channel is read for one portion and then queues again behind the others, unless *one_portion* is all it gets. One
+    that has to wait a little gives its turn away and goes on later. As many channels are read at once as limits allow.
+
+    An error ends only its own channel, and the report says which and why. A channel with a long rate limit is parked:
     others do not wait for it, and a later call resumes at the same page.
     """
     done = Backfill([BackfillResult(one.place, one.known) for one in found])
     if found and not one_portion:
         log.info(lines.found(len(found)), account=context.lane.account.name)
         log.info(lines.starting(len(found), policy.concurrency), account=context.lane.account.name)
-    with parking_long_waits():
-        await _work_off(context, policy, wanted, done, one_portion=one_portion)
+
+    async def turn(one: BackfillResult) -> TurnEnded:
+        ended = await _read_turn(context, policy, wanted, one)
+        if not ended.goes_on:
+            await _end(context, policy, wanted, one)
+        return ended if ended.after or not one_portion else TurnEnded(goes_on=False)
+
+    with parking_long_waits(longer_than=TURN_ENDS_AT), nullcontext() if one_portion else reading_in_background():
+        await ReadingTurns(context.lane, done.channels, ceiling=policy.concurrency).take(turn)
     if found and not one_portion:  # otherwise the rest is read, and summarised, beside the cycles
         _log_summary(context, done)
     return done
 
 
-async def _work_off(
-    context: ScanContext, policy: HistoryPolicy, wanted: HistoryDepth | None, done: Backfill, *, one_portion: bool
-) -> None:
-    queue = deque(done.channels)
-
-    async def work() -> None:
-        while queue:
-            one = queue.popleft()
-            if not await _goes_on(context, policy, wanted, one):
-                await _end(context, policy, wanted, one)
-            elif not one_portion:
-                queue.append(one)
-
-    await together(*(work() for _ in range(min(policy.concurrency, len(queue)))))
-
-
-async def _goes_on(
+async def _read_turn(
     context: ScanContext, policy: HistoryPolicy, wanted: HistoryDepth | None, one: BackfillResult
-) -> bool:
-    """One portion of one channel; whether there is more to read."""
-    portion = HistoryPortion()
+) -> TurnEnded:
+    """One portion of one channel, or its part up to the next wait; whether there is more to read, and when."""
+    portion = one.portion
     try:
         await read_portion(context, one.place.key, policy, wanted=wanted, portion=portion)
     except ENDS_CYCLE:
         raise
     except LongWait as wait:
+        if wait.pause <= long_waits.SHORT_WAIT:
+            return TurnEnded(goes_on=True, after=wait.pause)
         one.parked = wait.pause
         await park(context, one.place, wait)
     except PlatformError as problem:
@@ -146,10 +141,8 @@ async def _goes_on(
         log.warning(lines.failed(one.place.title, one.place.channel, problem))
         if isinstance(problem, ChannelGone):
             await lose_channel(context, one.place, problem)
-    one.fetched += portion.fetched
-    one.stored += portion.tally.messages
-    one.calls += portion.pages
-    return one.error is None and one.parked is None and not portion.finished and portion.pages > 0
+    one.end_portion()
+    return TurnEnded(one.error is None and one.parked is None and not portion.finished and portion.pages > 0)
 
 
 def _usual(history: ChannelHistory | None, policy: HistoryPolicy) -> HistoryDepth:

@@ -13,8 +13,10 @@ def found(channels: int) -> str:
     return f"[on_ready] Found {channels} channels to backfill"
 
 
-def starting(channels: int, concurrency: int) -> str:
-    return f"{TAG} Starting background backfill for {channels} channels with concurrency {concurrency}."
+def starting(channels: int, concurrency: int | None) -> str:
+    """As in the seed; without a number of the operator's, as many are read at once as limits allow."""
+    at_once = "by load" if concurrency is None else concurrency
+    return f"{TAG} Starting background backfill for {channels} channels with concurrency {at_once}."
 
 
 def catching_up(title: str, newest: int) -> str:

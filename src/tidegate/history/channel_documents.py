@@ -15,9 +15,9 @@ from tidegate.channels.queries import channels, message_counts
 from tidegate.channels.queries.channel_list import ChannelWithMemory
 from tidegate.channels.queries.channels import KnownChannel
 from tidegate.core.ids import ChannelId, GuildId, Span, TopicId
-from tidegate.core.json_fields import Instant, instant
+from tidegate.core.json_fields import Instant, document_of, instant
 from tidegate.database.pool import Connection
-from tidegate.history.queries import coverage, messages, partial_messages
+from tidegate.history.queries import coverage, messages, partial_messages, verification
 from tidegate.history.rules.coverage import Content, Coverage
 from tidegate.scans.queries import due_work, scan_memory
 from tidegate.scans.rules.scan_decision import ScanPolicy
@@ -102,6 +102,8 @@ class ChannelShown(MemoryFields, ChannelFields):
 
     Of very many the newest are listed; *coverage_count* and *gap_count* say how many there are.
     *unread_changes* are two values of Telegram's counter between which edits and deletions may be unknown.
+    All that was stored at *verified_until* has been compared with the platform since. *verification_ends_at* is when
+    the round that is running will have ended.
     *partial_messages* is how many messages were stored by an earlier version and are still to be completed.
     """
 
@@ -114,6 +116,8 @@ class ChannelShown(MemoryFields, ChannelFields):
     gap_count: dict[str, int]
     unread_changes: list[int] | None
     suspicion: str
+    verified_until: Instant | None
+    verification_ends_at: Instant | None
     description: str
     earlier_names: list[EarlierChannelName]
     partial_messages: int
@@ -122,27 +126,18 @@ class ChannelShown(MemoryFields, ChannelFields):
 
 def channel_row(kept: KnownChannel) -> ChannelRow:
     """A channel as a row of a list."""
-    return ChannelRow(
+    return document_of(
+        ChannelRow,
+        kept,
         channel=kept.number,
-        title=kept.title,
         platform=kept.platform.name,
         reader=kept.reader_name,
-        enabled=kept.enabled,
         state="unreadable" if kept.enabled and not kept.seen_by else kept.state,
-        kind=kept.kind,
         private_to=kept.private_to_name if kept.is_private_chat else None,
-        moved_to=kept.moved_to,
-        guild=kept.guild,
-        server=kept.server,
-        parent=kept.parent,
-        parent_title=kept.parent_title,
-        remark=kept.remark,
         parked_until=instant(kept.parked_until),
-        forum=kept.forum,
         topics="selected" if kept.by_topic else "all",
         full=kept.in_full,
         hash=kept.hashed,
-        protected=kept.protected,
     )
 
 
@@ -179,6 +174,7 @@ async def channel_shown(
     whole = next((row for row in rows if row["topic"] == 0), None)
     covered = await coverage.load(connection, kept.key)
     [listed] = await channels_listed(connection, [ChannelWithMemory(kept, whole)], scans, retries)
+    current = await verification.load(connection, kept.key)
     return ChannelShown(
         **asdict(listed)
         | {
@@ -186,6 +182,8 @@ async def channel_shown(
             "archives": await archive_sets.count(connection, kept.key),
             **await asyncio.to_thread(_stretches, covered, whole["newest_seen"] if whole else 0, most_spans),
             "unread_changes": _unread(whole),
+            "verified_until": instant(current.verified_until) if current else None,
+            "verification_ends_at": instant(current.ends_at) if current else None,
             "suspicion": await message_counts.suspicion(connection, kept.key),
             "description": kept.description,
             "earlier_names": [

@@ -10,7 +10,7 @@ from typing import Any
 import asyncpg
 
 from tidegate.core.ids import ChannelId, MessageId, UserId
-from tidegate.core.json_fields import Instant, instant
+from tidegate.core.json_fields import Instant, document_of, instant
 from tidegate.core.message_content import (
     NO_COUNTS,
     PLAIN,
@@ -278,17 +278,8 @@ def _spans(spans: Sequence[TextSpan]) -> list[FormattingSpan]:
 
 
 def _forward(one: Forward) -> ForwardOrigin:
-    return ForwardOrigin(
-        kind=one.kind,
-        name=one.name,
-        id=one.id,
-        at=instant(one.at),
-        message=one.message,
-        signature=one.signature,
-        text=one.text,
-        embeds=[_embed(embed) for embed in one.embeds],
-        files=list(one.files),
-    )
+    embeds = [_embed(embed) for embed in one.embeds]
+    return document_of(ForwardOrigin, one, at=instant(one.at), embeds=embeds, files=list(one.files))
 
 
 def _reply(one: StoredContent, more: Reply | None, *, quote_hidden: bool) -> ReplyTarget | None:
@@ -310,36 +301,13 @@ def _reply(one: StoredContent, more: Reply | None, *, quote_hidden: bool) -> Rep
 
 def _poll(one: Poll, counts: MessageCounts) -> PollShown:
     votes = counts.votes or {}
-    return PollShown(
-        question=one.question,
-        answers=[
-            PollAnswerShown(key=answer.key, text=answer.text, correct=answer.correct, votes=votes.get(answer.key))
-            for answer in one.answers
-        ],
-        quiz=one.quiz,
-        multiple=one.multiple,
-        public=one.public,
-        closed=one.closed,
-        closes_at=instant(one.closes_at),
-        explanation=one.explanation,
-        voters=counts.voters,
-    )
+    answers = [document_of(PollAnswerShown, answer, votes=votes.get(answer.key)) for answer in one.answers]
+    return document_of(PollShown, one, answers=answers, closes_at=instant(one.closes_at), voters=counts.voters)
 
 
 def _embed(one: Embed) -> EmbedShown:
-    return EmbedShown(
-        kind=one.kind,
-        title=one.title,
-        description=one.description,
-        url=one.url,
-        author=one.author,
-        footer=one.footer,
-        provider=one.provider,
-        at=instant(one.at),
-        colour=one.colour,
-        fields=[EmbedField(name=name, value=value) for name, value in one.fields],
-        media=list(one.media),
-    )
+    fields = [EmbedField(name=name, value=value) for name, value in one.fields]
+    return document_of(EmbedShown, one, at=instant(one.at), fields=fields, media=list(one.media))
 
 
 def content_object(one: StoredContent, *, hidden: bool, quote_hidden: bool) -> dict[str, Any]:

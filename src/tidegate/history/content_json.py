@@ -32,13 +32,13 @@ Place = tuple[int | str, ...]
 
 def content_json(content: MessageContent) -> dict[str, Any]:
     """What is stored of a message's content."""
-    found: dict[str, Any] = _CONTENT.dump_python(content, mode="json", exclude_defaults=True)
+    found: dict[str, Any] = _CONTENT.serializer.to_python(content, mode="json", exclude_defaults=True)
     return found
 
 
 def counts_json(counts: MessageCounts) -> dict[str, Any]:
     """What is stored of a message's numbers."""
-    found: dict[str, Any] = _COUNTS.dump_python(counts, mode="json", exclude_defaults=True)
+    found: dict[str, Any] = _COUNTS.serializer.to_python(counts, mode="json", exclude_defaults=True)
     return found
 
 

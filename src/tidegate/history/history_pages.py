@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Collection
+from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass, field, replace
+from datetime import timedelta
 from weakref import WeakKeyDictionary
 
 import structlog
@@ -14,8 +15,9 @@ from tidegate.accounts.owned_transaction import owned_transaction
 from tidegate.channels.queries import guilds, message_counts
 from tidegate.channels.queries.message_counts import PlatformCount
 from tidegate.channels.rules.message_counts import MessageCounter, is_cut_short
-from tidegate.core.errors import ENDS_CYCLE, Refused
+from tidegate.core.errors import ENDS_CYCLE, LongWait, Refused
 from tidegate.core.ids import ChannelKey, MessageId, Span
+from tidegate.database.pool import Connection
 from tidegate.events.kinds.history import BackfillProgressed
 from tidegate.events.queries import feed
 from tidegate.history import backfill_log as lines
@@ -48,10 +50,12 @@ class HistoryPolicy:
     """The operator's settings for histories."""
 
     budget: PortionBudget = field(default_factory=PortionBudget)
-    concurrency: int = 2
-    target: int = 50_000
-    reconcile_limit: int = 200
-    reconcile_calls: int = 50
+    concurrency: int | None = None  # the most histories read at once; None for as many as limits allow
+    target: int = 50_000  # how many messages of each
+    reconcile_limit: int = 200  # how many of the newest are compared
+    reconcile_calls: int = 50  # how many calls a cycle may spend on that
+    verify_within: timedelta = timedelta(days=30)  # how soon all of a history is compared again
+    verify_calls: int = 500  # how many calls a day an account may spend on that
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,13 +75,16 @@ class Answer:
         return Answer(self.asked, page, common(self.span, second.span))
 
 
+Progress = Callable[[Connection, Answer], Awaitable[None]]
+
+
 @dataclass(slots=True)
 class HistoryPortion:
     """What one portion has read, of *target* messages. *finished* says that all that is wanted of the history is there.
 
-    *pages* are the calls it took. *depth* is how many messages pages of the history brought so far, in this portion and
-    before. *shown* are the numbers of all messages that its pages had, and *proven* the stretches they prove;
-    *newest_read* says that the newest page is among them.
+    *pages* are the calls it took, and *asking* those that are not answered yet. *depth* is how many messages pages of
+    the history brought so far, in this portion and before. *shown* are the numbers of all messages that its pages had,
+    and *proven* the stretches they prove; *newest_read* says that the newest page is among them.
     """
 
     target: int | None = None
@@ -85,12 +92,14 @@ class HistoryPortion:
     fetched: int = 0
     pages: int = 0
     rounds: int = 0
+    asking: int = 0
     depth: int = 0
     finished: bool = False
     tally: IngestTally = field(default_factory=IngestTally)
     shown: set[MessageId] = field(default_factory=set)
     proven: Coverage = field(default_factory=Coverage)
     newest_read: bool = False
+    progress: Progress | None = None  # stores what the reader learns from a page, in the page's own transaction
 
     def note_shown(self, answer: Answer) -> None:
         """Count a page towards what the portion has reconciled."""
@@ -178,9 +187,12 @@ async def _read_round(
     )
     problems = [problem for problem in done if isinstance(problem, BaseException)]
     for problem in problems:
+        if isinstance(problem, LongWait):
+            continue  # the caller decides whether that is worth a line
         line = lines.failed_catching_up if asked.phase is BackfillPhase.CATCH_UP else lines.failed_batch
         log.warning(line(problem), channel=history.place.channel)
     if problems:
+        portion.rounds -= len(problems) == len(asked.pages)  # one that brought nothing uses up no budget
         raise next((problem for problem in problems if isinstance(problem, ENDS_CYCLE)), problems[0])
     _log_end(history, wanted, asked, portion, before)
 
@@ -210,10 +222,14 @@ async def read_page(
 
 async def _ask(context: ScanContext, history: ChannelHistory, asked: PageAsked, portion: HistoryPortion) -> Answer:
     channel, bound = history.place.channel, None if asked.bound is None else MessageId(asked.bound)
-    if asked.walk is Walk.AFTER and bound is not None:
-        page = await context.lane.page_after(channel, after=bound, cycle=context.cycle)
-    else:
-        page = await context.lane.page(channel, before=bound, cycle=context.cycle)
+    portion.asking += 1
+    try:
+        if asked.walk is Walk.AFTER and bound is not None:
+            page = await context.lane.page_after(channel, after=bound, cycle=context.cycle)
+        else:
+            page = await context.lane.page(channel, before=bound, cycle=context.cycle)
+    finally:
+        portion.asking -= 1
     portion.pages += 1
     numbers: list[MessageId] = [message.id for message in page.messages]
     if page.reached_start and numbers and await _is_cut_short(context, history, numbers):
@@ -273,6 +289,8 @@ async def _keep(
             target=portion.target,
         )
         await feed.record(connection, place.title, progressed)
+        if portion.progress is not None and page.may_read:
+            await portion.progress(connection, answer)
     portion.tally.add(taken)
 
 

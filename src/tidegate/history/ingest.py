@@ -19,6 +19,7 @@ from tidegate.core.ids import AccountId, ArchiveId, ChannelKey, FileId, MessageI
 from tidegate.database.pool import Connection, now_of
 from tidegate.history.queries import message_patches, messages
 from tidegate.history.queries.messages import StoredPage
+from tidegate.media import avatars
 from tidegate.media.noted_files import note_files
 from tidegate.people.queries import people
 from tidegate.platforms.interface import ChannelUpdates, FileHandle, FileKind, Message, Topic
@@ -90,6 +91,7 @@ async def take_in(
         await message_patches.vote(connection, place.key, updates.voted)
     if updates.recounted:
         await message_patches.recount(connection, place.key, updates.recounted)
+    await _picture_reactions(connection, place, updates, reader)
     await people.store(connection, place.key, [one.person for one in (*received, *parts) if one.person is not None])
     gone = frozenset(await messages.bury(connection, place.key, updates.deleted))
     shown = {message.id: message for message in (*received, *parts, *shown_now)}
@@ -97,7 +99,9 @@ async def take_in(
     await drop_parts(connection, place.key, {number: shown[number] for number in stored.changed}, gone)
     now = await now_of(connection)
     files, opened = await _place(connection, place, [one for one in new if one.id not in gone], reader, now)
-    await note_files(connection, place.key, reader, [one for one in new if one.id not in gone])
+    await avatars.note_authors(connection, place.key, received)
+    completed = [shown[number] for number in sorted(stored.completed - stored.added - stored.changed)]
+    await note_files(connection, place.key, reader, [one for one in (*new, *completed) if one.id not in gone])
     tally.messages += len(stored.added)
     tally.edited += len(stored.changed)
     tally.deleted += len(gone)
@@ -107,6 +111,19 @@ async def take_in(
     for message in received:
         if message.moved_to is not None:
             await channels.note_moved(connection, place.key, message.moved_to)
+
+
+async def _picture_reactions(
+    connection: Connection, place: ScanPlace, updates: ChannelUpdates, reader: AccountId
+) -> None:
+    """Note the custom emoji of reactions that came without their message."""
+    shown = [(one.message, one.picture) for one in updates.reacted if one.picture is not None]
+    shown += [(one.message, file) for one in updates.recounted for file in one.pictures]
+    new = await message_patches.picture_reactions(connection, place.key, shown) if shown else []
+    if new:
+        now = await now_of(connection)
+        told = [Message(number, now, "", "", further_files=(file,)) for number, file in new]
+        await note_files(connection, place.key, reader, told)
 
 
 # Archives

@@ -21,7 +21,7 @@ _PLAIN, _LONGEST_PLAIN = 0, 100
 
 _UNREADABLE = (LookupError, ValueError, zlib.error)
 
-_ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"))
+_ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), check_circular=False)  # it was a JSON document
 
 _PRIMED = zlib.compressobj(6, zlib.DEFLATED, -14, 5, zlib.Z_DEFAULT_STRATEGY, _DICTIONARIES[_NEWEST])
 """A compressor that has read the dictionary. To copy it is faster than to make a new one."""

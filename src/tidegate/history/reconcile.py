@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
 
 import structlog
 
@@ -18,6 +17,7 @@ from tidegate.events.queries import feed
 from tidegate.history import backfill_log as lines
 from tidegate.history.backfill import lose_channel
 from tidegate.history.history_pages import HistoryPolicy, HistoryPortion, history_lock, load, read_page
+from tidegate.history.history_report import HistoryReport
 from tidegate.history.queries import channel_histories
 from tidegate.history.queries.channel_histories import ChannelHistory
 from tidegate.history.rules.backfill_plan import PAGE
@@ -58,22 +58,12 @@ class ReconcileResult:
 
 
 @dataclass(frozen=True, slots=True)
-class Reconciled:
-    """What a reconciliation did, as ``tidegate reconcile`` prints it."""
-
-    channels: list[ReconcileResult] = field(default_factory=list)
+class Reconciled(HistoryReport[ReconcileResult]):
+    """What a reconciliation did."""
 
     @property
     def calls(self) -> int:
         return sum(one.calls for one in self.channels)
-
-    def as_json(self) -> dict[str, Any]:
-        failed = sum(one.error is not None for one in self.channels)
-        return {
-            "channels": [one.event().as_json() for one in self.channels],
-            "succeeded": len(self.channels) - failed,
-            "failed": failed,
-        }
 
 
 async def reconcile_due(

@@ -15,6 +15,7 @@ from tidegate.core.ids import CycleNumber, TopicId
 from tidegate.core.platform_call import IDS_A_CALL
 from tidegate.database.pool import Database
 from tidegate.lanes import Lane
+from tidegate.media import avatars
 from tidegate.platforms.interface import Channel, Cursor, Topic
 from tidegate.scans.queries import scan_memory
 from tidegate.scans.queries.scan_memory import ScanPlace
@@ -47,6 +48,7 @@ async def sync_channels(lane: Lane, database: Database) -> int:
 async def _keep(lane: Lane, database: Database, listed: list[Channel]) -> None:
     async with owned_transaction(database, lane.claim()) as connection:
         await channels.see(connection, lane.account.platform, lane.account.id, listed)
+        await avatars.note_channels(connection, lane.account.platform, listed)
 
 
 async def sync_topics(

@@ -9,9 +9,11 @@ from tests.cycles.guilds.conftest import PAGES, GuildMirror, channels_of
 from tidegate.archives.filing.work_folder import WorkFolder
 from tidegate.core.clock import SystemClock
 from tidegate.loopback.discord import World
+from tidegate.loopback.discord.asset_files import asset_bytes
 from tidegate.loopback.discord.world.places import Guild
 from tidegate.media.fetching import AccountMedia, MediaSetup
 from tidegate.media.local_store import LocalStore
+from tidegate.media.queries import avatars
 from tidegate.platforms.discord.file_reader import METHOD as FILE
 
 
@@ -72,3 +74,22 @@ async def test_a_link_that_ends_in_mid_download_is_renewed(
     async with mirror.counted() as calls:
         assert (await fetching(mirror, tmp_path / "media").run()).kept == 1
     assert (calls[PAGES], await digests(mirror)) == (1, {file.id: sha256(file.content).hexdigest()})
+
+
+async def test_avatars_of_authors_and_servers_are_read_from_the_cdn(
+    mirror: GuildMirror, world: World, guild: Guild, tmp_path: Path
+) -> None:
+    """An author's picture and the server's are kept, by their names; another name is another picture."""
+    [made] = channels_of(world, guild, [0])
+    guild.icon = "b2c3"
+    post = world.post(made, "ahoy")
+    author = next(one for one in world.people.values() if one.id == post.author)
+    author.fields["avatar"] = "a1"
+    await mirror.connect()
+    await mirror.cycle()
+    assert (await fetching(mirror, tmp_path / "media").run()).kept == 2
+    async with mirror.database.connection() as connection:
+        found = [await avatars.find(connection, "discord", number) for number in (author.id, guild.id)]
+    paths = (f"/avatars/{author.id}/a1.webp", f"/icons/{guild.id}/b2c3.webp")
+    expected = [sha256(asset_bytes(world, path)[0]).hexdigest() for path in paths]
+    assert [one and one.whole.sha256.hex() for one in found] == expected

@@ -8,10 +8,13 @@ from tests.cycles.guilds.conftest import CHANNELS, PAGES, GuildMirror, channels_
 from tests.waiting import until
 from tidegate.channels.queries import channels
 from tidegate.channels.queries.channels import MirrorOptions
+from tidegate.core.errors import PlatformError
+from tidegate.core.ids import UserId
+from tidegate.cycles.guild_cycle import open_chat
 from tidegate.loopback.discord import World
 from tidegate.loopback.discord.world.places import Bot, Channel, Guild
 
-CHAT = "GET /channels/{channel.id}"
+CHAT, OPEN = "GET /channels/{channel.id}", "POST /users/@me/channels"
 
 
 @pytest.fixture
@@ -50,6 +53,29 @@ async def test_it_is_known_and_not_mirrored(mirror: GuildMirror, world: World, a
     [row] = await mirror.rows("SELECT kind, enabled, private_to FROM channels WHERE number = $1", ada.id)
     assert dict(row) == {"kind": "private chat", "enabled": False, "private_to": mirror.account.id}
     assert await mirror.stored(ada) == {}
+
+
+async def test_it_is_found_by_the_number_of_its_person(mirror: GuildMirror, world: World, ada: Channel) -> None:
+    """Also when nobody wrote while a worker ran. On request it is mirrored from its first message on."""
+    person = UserId(next(iter(world.people)))
+    await mirror.connect()
+    async with mirror.counted() as calls:
+        assert await open_chat(mirror.context, person) == ada.id
+        assert await open_chat(mirror.context, person) == ada.id
+    assert calls == {OPEN: 2}
+    [row] = await mirror.rows("SELECT kind, enabled, private_to FROM channels WHERE number = $1", ada.id)
+    assert dict(row) == {"kind": "private chat", "enabled": False, "private_to": mirror.account.id}
+    await enable(mirror, ada)
+    await mirror.cycle()
+    assert await mirror.equals_truth(ada)
+
+
+async def test_a_number_that_is_nobodys_is_refused(mirror: GuildMirror, world: World, ada: Channel) -> None:
+    """Discord's own word is passed on, and no chat is made up."""
+    await mirror.connect()
+    with pytest.raises(PlatformError, match="Invalid Form Body"):
+        await open_chat(mirror.context, UserId(max(world.people) + 1))
+    assert not await mirror.rows("SELECT FROM channels WHERE private_to IS NOT NULL")
 
 
 async def test_on_request_it_is_read_whole_and_followed(mirror: GuildMirror, world: World, ada: Channel) -> None:

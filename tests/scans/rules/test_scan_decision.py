@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.scans.rules.scan_memories import MINUTE, NOON, counts, memories
-from tidegate.channels.rules.turn_offsets import free_offsets
+from tidegate.channels.rules.cold_turns import free_offsets
 from tidegate.scans.rules.scan_decision import (
     INDEX_LAG,
     SKIPS,

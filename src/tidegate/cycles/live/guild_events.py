@@ -24,6 +24,7 @@ from tidegate.database.pool import AWAY, Connection
 from tidegate.history.ingest import IngestTally, take_in
 from tidegate.history.queries import channel_histories, coverage
 from tidegate.history.rules.coverage import Content, unbroken
+from tidegate.media import avatars
 from tidegate.platforms.interface import Head, UpdateHint, UpdateStream
 from tidegate.scans.queries.scan_memory import ScanPlace
 from tidegate.scans.scan_context import ScanContext
@@ -144,6 +145,8 @@ class GuildEvents:
                 await guilds.lose(connection, account.platform, hint.channel)
             if hint.heads is not None:
                 await guilds.see(connection, account.platform, account.id, hint.heads)
+                heads = hint.heads.values()
+                await avatars.note_channels(connection, account.platform, (head.channel for head in heads))
                 self._begin(hint.heads, is_start=hint.stream is UpdateStream.BEGAN or hint.channel is not None)
                 self._requests.hint(hint.channel)
 

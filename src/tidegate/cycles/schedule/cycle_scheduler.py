@@ -31,6 +31,7 @@ from tidegate.cycles.schedule.cycle_loop import LOOK_EVERY, CycleLoop, CycleTime
 from tidegate.cycles.schedule.cycle_requests import CycleRequest, CycleRequests
 from tidegate.database.pool import AWAY, Connection, Database, now_of
 from tidegate.history.backfill import backfill_missing
+from tidegate.history.background.verification import verify_some
 from tidegate.history.ingest import IngestTally
 from tidegate.lanes import Lane, parking_long_waits
 from tidegate.scans.channel_catalogue import list_topics_daily
@@ -107,7 +108,8 @@ class CycleScheduler:
             with parking_long_waits():  # histories that were just completed can be compared with their counts
                 await recount(context, IngestTally())
                 again = await refill(context, calls_per_hour=self._policy.refill_calls_per_hour)
-            return sooner(done.goes_on_after, again)
+                verified = await verify_some(context, self._policy.history)
+            return sooner(done.goes_on_after, sooner(again, verified))
 
         async with beside(live.run(), loop.deepen(read_on)) as (following, _):
             await loop.take(partial(self._next, served, following), partial(self._fulfil, served))

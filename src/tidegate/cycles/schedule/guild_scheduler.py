@@ -22,6 +22,7 @@ from tidegate.cycles.schedule.cycle_loop import CycleLoop, CycleTimetable, soone
 from tidegate.cycles.schedule.cycle_requests import CycleRequest, CycleRequests
 from tidegate.database.pool import Database, now_of
 from tidegate.history.backfill import backfill_missing
+from tidegate.history.background.verification import verify_some
 from tidegate.history.ingest import IngestTally
 from tidegate.history.reconcile import reconcile_due
 from tidegate.lanes import Lane, parking_long_waits
@@ -136,4 +137,5 @@ class GuildScheduler:
         await recount(context, IngestTally())
         await reconcile_due(context, self._policy.history, since=served.since)
         again_at = await refill(context, calls_per_hour=self._policy.refill_calls_per_hour)
-        return sooner(done.goes_on_after, again_at)
+        verified = await verify_some(context, self._policy.history)
+        return sooner(done.goes_on_after, sooner(again_at, verified))

@@ -45,17 +45,18 @@ async def add(
     connection: Connection, key: ChannelKey, spans: Mapping[Content, Span | None], topic: TopicId = NO_TOPIC
 ) -> None:
     """Cover one more stretch of each kind. The union is made by the database, so no writer can shorten it."""
-    for kind, span in spans.items():
-        if span is not None:
-            await connection.execute(
-                """
-                INSERT INTO coverage AS c (channel, topic, kind, spans)
-                VALUES ($1, $2, $3, int8multirange(int8range($4, $5, '[]')))
-                ON CONFLICT (channel, topic, kind) DO UPDATE SET spans = c.spans + excluded.spans
-                WHERE NOT c.spans @> excluded.spans
-                """,
-                key, topic, kind.value, span.low, span.high,
-            )  # fmt: skip
+    added = [(kind.value, span.low, span.high) for kind, span in spans.items() if span is not None]
+    if added:
+        await connection.execute(
+            """
+            INSERT INTO coverage AS c (channel, topic, kind, spans)
+            SELECT $1, $2, g.kind, int8multirange(int8range(g.low, g.high, '[]'))
+            FROM unnest($3::text[], $4::bigint[], $5::bigint[]) AS g (kind, low, high)
+            ON CONFLICT (channel, topic, kind) DO UPDATE SET spans = c.spans + excluded.spans
+            WHERE NOT c.spans @> excluded.spans
+            """,
+            key, topic, *zip(*added, strict=True),
+        )  # fmt: skip
 
 
 async def _read_all(written: dict[K, str]) -> dict[K, Coverage]:

@@ -146,6 +146,28 @@ async def recount(connection: Connection, key: ChannelKey, recounted: Sequence[R
     await _save_counts(connection, key, counts)
 
 
+async def picture_reactions(
+    connection: Connection, key: ChannelKey, pictures: Collection[tuple[MessageId, File]]
+) -> list[tuple[MessageId, File]]:
+    """Store the pictures of reactions with messages that are stored and lack them; returns those that are new."""
+    new: list[tuple[MessageId, File]] = []
+    for message, file in dict.fromkeys(pictures):
+        added = await connection.fetchval(
+            """
+            INSERT INTO attachments (channel, message, number, file, name, size, mime, kind, form, role)
+            SELECT $1, $2, 1 + coalesce((SELECT max(number) FROM attachments WHERE channel = $1 AND message = $2), 0),
+                $3, $4, $5, $6, $7, $8, $9
+            WHERE EXISTS (SELECT FROM messages WHERE channel = $1 AND id = $2 AND erased_at IS NULL)
+              AND NOT EXISTS (SELECT FROM attachments WHERE channel = $1 AND message = $2 AND file = $3)
+            RETURNING message
+            """,
+            key, message, file.id, file.name, file.size, file.mime, file.kind.value, file.form.value, file.role.value,
+        )  # fmt: skip
+        if added is not None:
+            new.append((message, file))
+    return new
+
+
 async def _save_reactions(connection: Connection, key: ChannelKey, counts: Mapping[MessageId, dict[str, int]]) -> None:
     rows = await connection.fetch(
         """

@@ -15,7 +15,7 @@ import asyncpg
 
 from tidegate.core.ids import ChannelKey, MessageId
 from tidegate.core.message_content import NO_COUNTS, PLAIN, PersonKind
-from tidegate.core.rules.storable_text import ORIGINALS, originals
+from tidegate.core.rules.storable_text import ORIGINALS, is_storable, originals
 from tidegate.database.notifier import mark_messages
 from tidegate.database.pool import Connection, rows_deleted
 from tidegate.database.storable_connection import json_text
@@ -38,9 +38,10 @@ class StoredPage:
 
     added: frozenset[MessageId] = frozenset()
     changed: frozenset[MessageId] = frozenset()
+    completed: frozenset[MessageId] = frozenset()  # unchanged ones whose further files were not stored yet
 
     def __or__(self, later: StoredPage) -> StoredPage:
-        return StoredPage(self.added | later.added, self.changed | later.changed)
+        return StoredPage(self.added | later.added, self.changed | later.changed, self.completed | later.completed)
 
 
 # Only what changed is written: pages overlap, and writing an unchanged row costs as much as a new one. A blank version
@@ -131,61 +132,91 @@ def _rounds(messages: Iterable[Message]) -> list[list[Message]]:
 async def _store(
     connection: Connection, key: ChannelKey, rows: Sequence[Message], asked_at: datetime | None
 ) -> StoredPage:
-    columns = zip(*(_values(row) for row in rows), strict=True)
+    columns = map(_column, _columns(rows))
     hidden = {row.id: row.hidden_edit_at for row in rows if row.hidden_edit_at is not None}
     written = await connection.fetch(_UPSERT, key, *columns, asked_at, list(hidden), list(hidden.values()))
-    await _attach(connection, key, {row.id: row for row in rows}, written)
+    completed = await _attach(connection, key, {row.id: row for row in rows}, written)
     mark_messages(connection, key, (row["id"] for row in written))
     added = frozenset(MessageId(row["id"]) for row in written if row["added"] and not row["deleted"])
-    return StoredPage(added, frozenset(MessageId(row["id"]) for row in written if not row["added"]))
+    return StoredPage(added, frozenset(MessageId(row["id"]) for row in written if not row["added"]), completed)
 
 
-def _values(message: Message) -> tuple[object, ...]:
-    """What ``_UPSERT`` stores of one message, in the order of its parameters from $2 on."""
-    files = f"{{{','.join(str(file.id) for file in message.files)}}}"
-    content = None if message.content == PLAIN else content_json(message.content)
+def _column(values: Sequence[object]) -> Sequence[object]:
+    """Values of one column as a parameter; ``unnest`` itself fills up an empty one with NULL, as most of them are."""
+    return () if values.count(None) == len(values) else values
+
+
+def _columns(rows: Sequence[Message]) -> Iterable[Sequence[object]]:
+    """What ``_UPSERT`` stores of messages, in the order of its parameters from $2 on."""
+    contents = [None if row.content is PLAIN else content_json(row.content) or None for row in rows]
     return (
-        message.id, message.topic, message.at, message.author, message.author_id, message.automatic, message.service,
-        message.text, message.reply_to, message.album, message.thread, message.edited_at,
-        json_text({one.emoji: one.count for one in message.reactions}), files, _words(message, content),
-        "" if message.is_partial else message.kind.value, None if content is None else json_text(content),
-        _counts(message), pack(_raw(message)),
-    )  # fmt: skip
+        [row.id for row in rows],
+        [row.topic for row in rows],
+        [row.at for row in rows],
+        [row.author for row in rows],
+        [row.author_id for row in rows],
+        [row.automatic for row in rows],
+        [row.service for row in rows],
+        [row.text for row in rows],
+        [row.reply_to for row in rows],
+        [row.album for row in rows],
+        [row.thread for row in rows],
+        [row.edited_at for row in rows],
+        [json_text({one.emoji: one.count for one in row.reactions}) if row.reactions else "{}" for row in rows],
+        [f"{{{','.join(str(file.id) for file in row.files)}}}" if row.files else "{}" for row in rows],
+        list(map(_words, rows, contents)),
+        ["" if row.is_partial else row.kind for row in rows],
+        [None if content is None else json_text(content) for content in contents],
+        list(map(_counts, rows)),
+        [pack(_raw(row)) for row in rows],
+    )
 
 
 async def _attach(
     connection: Connection, key: ChannelKey, rows: Mapping[MessageId, Message], written: Sequence[asyncpg.Record]
-) -> None:
+) -> frozenset[MessageId]:
     """The files of what was written, in place of those it had.
 
-    An earlier version stored only a message's own files. The others are added when an unchanged message is read again.
+    An earlier version stored only a message's own files. The others are added when an unchanged message is read again;
+    returns those messages.
     """
     known = [row["id"] for row in written if not row["added"]]
     if known:
         await connection.execute("DELETE FROM attachments WHERE channel = $1 AND message = ANY($2)", key, known)
     new = {row["id"] for row in written}
+    again = [one.id for one in rows.values() if one.further_files and one.id not in new]
+    open_to_more = new | await _not_erased(connection, key, again) if again else new
     files = [
         (message.id, number, file)
         for message in rows.values()
+        if message.id in open_to_more
         for number, file in enumerate((*message.files, *message.further_files), start=1)
         if message.id in new or file.role is not FileRole.OWN
     ]
-    if files:
-        await connection.execute(
-            """
-            INSERT INTO attachments (channel, message, number, file, name, size, mime, kind, form, role)
-            SELECT $1, g.* FROM unnest($2::bigint[], $3::integer[], $4::bigint[], $5::text[], $6::bigint[], $7::text[],
-                                       $8::text[], $9::text[], $10::text[]) AS g (message)
-            WHERE NOT EXISTS (SELECT FROM messages m
-                              WHERE m.channel = $1 AND m.id = g.message AND m.erased_at IS NOT NULL)
-            ON CONFLICT DO NOTHING
-            """,
-            key, [message for message, _, _ in files], [number for _, number, _ in files],
-            [file.id for _, _, file in files], [file.name for _, _, file in files],
-            [file.size for _, _, file in files], [file.mime for _, _, file in files],
-            [file.kind.value for _, _, file in files], [file.form.value for _, _, file in files],
-            [file.role.value for _, _, file in files],
-        )  # fmt: skip
+    if not files:
+        return frozenset()
+    attached = await connection.fetch(
+        """
+        INSERT INTO attachments (channel, message, number, file, name, size, mime, kind, form, role)
+        SELECT $1, g.* FROM unnest($2::bigint[], $3::integer[], $4::bigint[], $5::text[], $6::bigint[], $7::text[],
+                                   $8::text[], $9::text[], $10::text[]) AS g (message)
+        ON CONFLICT DO NOTHING
+        RETURNING message
+        """,
+        key, [message for message, _, _ in files], [number for _, number, _ in files],
+        [file.id for _, _, file in files], [file.name for _, _, file in files],
+        [file.size for _, _, file in files], [file.mime for _, _, file in files],
+        [file.kind.value for _, _, file in files], [file.form.value for _, _, file in files],
+        [file.role.value for _, _, file in files],
+    )  # fmt: skip
+    return frozenset(MessageId(row["message"]) for row in attached) - new
+
+
+async def _not_erased(connection: Connection, key: ChannelKey, numbers: Sequence[MessageId]) -> set[MessageId]:
+    rows = await connection.fetch(
+        "SELECT id FROM messages WHERE channel = $1 AND id = ANY($2) AND erased_at IS NULL", key, numbers
+    )
+    return {MessageId(row["id"]) for row in rows}
 
 
 async def bury(connection: Connection, key: ChannelKey, gone: Collection[MessageId]) -> list[MessageId]:
@@ -359,17 +390,21 @@ async def hold(connection: Connection, key: ChannelKey) -> None:
 
 def _words(message: Message, content: Mapping[str, Any] | None) -> str:
     tags = author_tags(message.author, message.author_id)
-    if message.files or content or "://" in message.text:
-        tags += content_tags(message.text, [file.form.value for file in message.files], content)
-    return vector([message.text, *(file.name for file in message.files), *content_texts(content)], tags)
+    if not message.files and not content:
+        return vector([message.text], tags + content_tags(message.text, [], None) if "://" in message.text else tags)
+    tags += content_tags(message.text, [file.form.value for file in message.files], content)
+    return vector([message.text, *[file.name for file in message.files], *content_texts(content)], tags)
 
 
 def _counts(message: Message) -> str | None:
-    return None if message.counts == NO_COUNTS else json_text(counts_json(message.counts))
+    counts = None if message.counts is NO_COUNTS else counts_json(message.counts)
+    return json_text(counts) if counts else None
 
 
 def _raw(message: Message) -> Mapping[str, Any]:
     """What the platform sent, with the originals of texts that PostgreSQL cannot hold."""
+    if is_storable("".join([message.text, message.author, *[file.name for file in message.files]])):
+        return message.raw
     texts = {"author": message.author, "text": message.text}
     texts |= {f"file {number}": file.name for number, file in enumerate(message.files, start=1)}
     kept = originals(texts)

@@ -29,31 +29,26 @@ class EarlierVersion:
 
     text: str
     written_at: datetime
-    replaced_at: datetime
+    replaced_at: datetime  # when the edit was made
 
 
 @dataclass(frozen=True, slots=True)
 class AttachedFile:
-    """A file of a message. *form* is what it is to the reader, such as an image, and empty where it is not known.
-
-    *role* is where in the message it is. *state* is what became of its bytes, and *reason* why they are not kept.
-    *sha256* is their digest in hexadecimal, *type* what they are by their content, and *url* where they can be read.
-    *thumbnail* is where a small picture of it is. *number* is its place in the message, from 1 on.
-    """
+    """A file of a message, and what became of its bytes."""
 
     name: str
     size: int
     mime: str
     kind: str
-    form: str
-    role: str = "own"
+    form: str  # what it is to the reader, such as an image; empty where it is not known
+    role: str = "own"  # where in the message it is
     state: str = "skipped"
-    reason: str | None = None
-    sha256: str | None = None
-    url: str | None = None
-    number: int = 0
-    type: str | None = None
-    thumbnail: str | None = None
+    reason: str | None = None  # why its bytes are not kept
+    sha256: str | None = None  # in hexadecimal
+    url: str | None = None  # where its bytes can be read
+    number: int = 0  # its place in the message, from 1 on
+    type: str | None = None  # what it is by its content
+    thumbnail: str | None = None  # where a small picture of it is
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,15 +59,15 @@ class AnsweredText:
     text: str
     kind: str
     deleted: bool
-    mentions: Mapping[str, str]
+    mentions: Mapping[str, str]  # names by how the text writes them
 
 
 @dataclass(frozen=True, slots=True)
 class LinkedChannel:
-    """Another channel that a message leads to; its key is None where it is not known here."""
+    """Another channel that a message leads to."""
 
     number: ChannelId
-    key: ChannelKey | None
+    key: ChannelKey | None  # none where it is not known here
     title: str
 
 
@@ -224,6 +219,14 @@ async def first_at(connection: Connection, key: ChannelKey, at: datetime) -> Mes
         else:
             low = row["id"] + 1
     return MessageId(low)
+
+
+async def newest_at(connection: Connection, key: ChannelKey) -> datetime | None:
+    """When the newest stored message of a channel was written."""
+    at: datetime | None = await connection.fetchval(
+        "SELECT at FROM messages WHERE channel = $1 ORDER BY id DESC LIMIT 1", key
+    )
+    return at
 
 
 async def _is_any(connection: Connection, key: ChannelKey, past: str, number: int) -> bool:

@@ -27,9 +27,9 @@ WORTH_A_SLICE = 20 * PAGE
 class BackfillPhase(StrEnum):
     """What a round of pages is for."""
 
-    CATCH_UP = "catch up"
-    FIRST = "first fetch"
-    DEEPEN = "deepen"
+    CATCH_UP = "catch up"  # messages newer than the stored ones, or between them
+    FIRST = "first fetch"  # the newest messages of a history of which nothing is stored
+    DEEPEN = "deepen"  # messages older than all that are stored
 
 
 @dataclass(frozen=True, slots=True)

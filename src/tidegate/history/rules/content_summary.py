@@ -12,7 +12,6 @@ from tidegate.core.message_content import (
     PLAIN,
     Embed,
     Forward,
-    LinkPreview,
     MessageContent,
     MessageCounts,
     MessageKind,
@@ -131,11 +130,6 @@ def embed_words(embed: Embed) -> str:
     return f"embed: {inner(said, _LONGEST_TEXT)}"
 
 
-def preview_words(preview: LinkPreview) -> str:
-    """What a link is about."""
-    return f"link: {inner(preview.title or preview.site or preview.url, _LONGEST_TEXT)}"
-
-
 def details_words(details: Mapping[str, Any]) -> str:
     """The first values of details that people read."""
     values = [
@@ -158,7 +152,7 @@ def content_words(kind: str, content: MessageContent, counts: MessageCounts, fil
     """What a message holds beside its text, in the order in which it is read; what it is forwarded from is apart."""
     if content is PLAIN and kind == MessageKind.TEXT and not files:
         return []
-    details = content.details or {}
+    details, link = content.details or {}, content.preview
     further = [file_words(file, details) for file in files] or sticker_words(details)
     if not further and kind in (MessageKind.STICKER, *_TIMED, MessageKind.PHOTO):
         further = [kind]  # its file is gone, or not named
@@ -167,7 +161,7 @@ def content_words(kind: str, content: MessageContent, counts: MessageCounts, fil
         kind_words(kind, content),
         "" if content.poll is None else poll_words(content.poll, counts),
         *(embed_words(one) for one in content.embeds[:_MOST_EMBEDS]),
-        "" if content.preview is None else preview_words(content.preview),
+        "" if link is None else f"link: {inner(link.title or link.site or link.url, _LONGEST_TEXT)}",
         *(f"text: {inner(text, _LONGEST_FURTHER)}" for text in content.texts[:_MOST_EMBEDS]),
     ]
     return [words for words in found if words]

@@ -19,11 +19,11 @@ START = 0
 
 
 class Walk(StrEnum):
-    """From where a page is read: from the newest message, downwards from a bound, or upwards from one."""
+    """From where a page is read."""
 
     NEWEST = "newest"
-    BEFORE = "before"
-    AFTER = "after"
+    BEFORE = "before"  # downwards from a bound
+    AFTER = "after"  # upwards from a bound
 
 
 class Content(StrEnum):

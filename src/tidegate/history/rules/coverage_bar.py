@@ -23,24 +23,20 @@ LISTED = 50
 class BarSegment(NamedTuple):
     """A stretch of the picture."""
 
-    at: int
+    at: int  # from the left
     width: int
 
 
 @dataclass(frozen=True, slots=True)
 class CoverageBar:
-    """Bars for what is *covered*, and over them those for the *gaps*; how many these are, and what share is there.
-
-    *newest* are those of the gaps that are listed by their numbers, the newest first. *partial* says that some of the
-    messages still lack fields.
-    """
+    """Bars for what is covered, and over them those for the gaps."""
 
     covered: tuple[BarSegment, ...]
     gaps: tuple[BarSegment, ...]
-    holes: int
-    share: float
-    newest: tuple[Span, ...] = ()
-    partial: bool = False
+    holes: int  # how many gaps there are
+    share: float  # how much of the history is covered, from 0 to 1
+    newest: tuple[Span, ...] = ()  # the newest gaps, the newest first
+    partial: bool = False  # whether some messages still lack fields
 
     @property
     def words(self) -> str:

@@ -33,13 +33,12 @@ class SequenceOrder(StrEnum):
 class FollowedSequence:
     """What became of several updates, each named by its index.
 
-    *linked* lead from what was known to *known* without a break, in that order. *apart* are to be stored and prove
-    nothing. The others were known already: storing them again could restore what was deleted since.
+    Those in neither list were known already: storing them again could restore what was deleted since.
     """
 
-    known: int | None
-    linked: tuple[int, ...]
-    apart: tuple[int, ...]
+    known: int | None  # the counter after them
+    linked: tuple[int, ...]  # these lead up to *known* without a break, in this order
+    apart: tuple[int, ...]  # these are to be stored, and prove nothing
 
 
 def order_of(known: int | None, step: SequenceStep) -> SequenceOrder:

@@ -92,19 +92,19 @@ _REST = f"""
 
 @dataclass(frozen=True, slots=True)
 class CycleMoment:
-    """When a cycle decides: the instant, and its number, by which turns are counted; only a *whole* one has turns."""
+    """When a cycle decides."""
 
     now: datetime
-    cycle: CycleNumber
-    whole: bool
+    cycle: CycleNumber  # cold places have their turn by its number
+    whole: bool  # whether it is for all channels; otherwise no cold place has a turn
 
 
 @dataclass(frozen=True, slots=True)
 class IdleTopics:
-    """Topics of some *forums*, by their keys, that need no scan: all but those *awake*, by forum and topic."""
+    """Topics that need no scan."""
 
-    forums: Collection[ChannelKey]
-    awake: Collection[tuple[ChannelKey, TopicId]]
+    forums: Collection[ChannelKey]  # the forums that they are in
+    awake: Collection[tuple[ChannelKey, TopicId]]  # the topics of these forums that do need one
 
 
 async def load_awake(

@@ -14,7 +14,7 @@ from tidegate.archives.queries import failures
 from tidegate.archives.queries.failures import Failed, count_failures
 from tidegate.archives.rules.retry import RetryPolicy
 from tidegate.channels.queries.channels import NO_TOPIC
-from tidegate.core.ids import AccountId, ChannelId, ChannelKey, CycleNumber, MessageId, TopicId
+from tidegate.core.ids import AccountId, ChannelId, ChannelKey, CycleNumber, FileId, MessageId, TopicId
 from tidegate.database.pool import Connection
 from tidegate.database.row_values import from_row
 from tidegate.platforms.interface import Channel, Topic
@@ -49,6 +49,7 @@ class ScanPlace:
     memory: ScanMemory
     keep_archives: bool = True
     private_chat: bool = False
+    avatar: FileId | None = None
 
     @property
     def number(self) -> ChannelId:
@@ -65,11 +66,11 @@ class ScanPlace:
 
     def is_described_differently(self, described: Channel | None) -> bool:
         """Whether the platform describes the channel differently from what is stored."""
-        return described is not None and (described.title, described.forum, described.protected) != (
-            self.title,
-            self.forum,
-            self.protected,
-        )
+        if described is None:
+            return False
+        shows_another = described.avatar is not None and described.avatar.file != self.avatar
+        stored = (self.title, self.forum, self.protected)
+        return shows_another or (described.title, described.forum, described.protected) != stored
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +89,8 @@ class AccountMemory:
 
 
 _LOAD = f"""
-    SELECT c.id AS key, c.number AS channel, c.title, p.topic, c.forum, c.protected, c.by_topic, p.turn_offset,
+    SELECT c.id AS key, c.number AS channel, c.title, p.topic, c.avatar, c.forum, c.protected, c.by_topic,
+        p.turn_offset,
         {_MEMORY}, c.state <> 'unreadable' AS readable, clock_now() AS now,
         c.private_to IS NOT NULL AS private_chat, c.private_to IS NULL AS keep_archives,
         c.in_full AND p.topic = 0 AND NOT c.by_topic AND NOT EXISTS (
@@ -190,7 +192,7 @@ async def remember(
     """Store memory and verdict of places, by channel key and topic; watermark and counter never move back.
 
     Push updates may have moved them while a scan ran. A person may have asked once more; that request, which the scan
-    did not know, stays.
+    did not know, stays. So does a counter that was dropped meanwhile: what the scan knows of changes is too old then.
     """
     rows = [(key, topic, memory, verdict) for (key, topic), (memory, verdict) in memories.items()]
     columns: list[list[Any]] = [
@@ -199,15 +201,17 @@ async def remember(
         *([getattr(memory, name.strip()) for _, _, memory, _ in rows] for name in _MEMORY.split(",")),
         [verdict.value if verdict else None for _, _, _, verdict in rows],
     ]
+    dropped = "p.changes IS NULL AND p.asks > t.asks"
     await connection.execute(
-        """
+        f"""
         UPDATE places p
         SET last_scanned_at = t.scanned, last_scan_found_archives = t.found, consecutive_empty_scans = t.empty,
             watermark = greatest(p.watermark, t.watermark), newest_seen = greatest(p.newest_seen, t.newest),
-            changes = greatest(p.changes, t.changes), asked = t.asked OR p.asks > t.asks,
-            unread_since = CASE WHEN t.unread_upto IS NOT DISTINCT FROM p.unread_upto THEN p.unread_since
-                                ELSE t.unread_since END,
-            unread_upto = t.unread_upto,
+            changes = CASE WHEN {dropped} THEN NULL ELSE greatest(p.changes, t.changes) END,
+            asked = t.asked OR p.asks > t.asks,
+            unread_since = CASE WHEN {dropped} OR t.unread_upto IS NOT DISTINCT FROM p.unread_upto
+                                THEN p.unread_since ELSE t.unread_since END,
+            unread_upto = CASE WHEN {dropped} THEN p.unread_upto ELSE t.unread_upto END,
             unread_below = CASE WHEN t.unread_upto IS NOT DISTINCT FROM p.unread_upto THEN p.unread_below END,
             verdict = coalesce(t.verdict, p.verdict)
         FROM unnest($1::bigint[], $2::bigint[], $3::timestamptz[], $4::boolean[], $5::integer[], $6::bigint[],

@@ -40,35 +40,28 @@ SKIPS = frozenset({Verdict.FRESH, Verdict.COLD})
 
 
 class GateChange(StrEnum):
-    """What the gate's answer says about a place. Only the platform's answer makes it unchanged."""
+    """What the gate's answer says about a place."""
 
-    UNCHANGED = "unchanged"
+    UNCHANGED = "unchanged"  # the platform said so: nothing else makes a place unchanged
     CHANGED = "changed"
     UNKNOWN = "unknown"
 
 
 @dataclass(frozen=True, slots=True)
 class ScanMemory:
-    """What is stored of a place between cycles.
-
-    ``watermark``: every archive at or below it is processed, being collected, or recorded as a failure. ``newest_seen``
-    is the newest message of any kind, so that talk above the last archive does not look new in every cycle. ``changes``
-    is the platform's own counter of posts, edits and deletions (Telegram: pts). ``failures_to_retry`` are due now,
-    ``failures_pending`` are all that may still be retried; one that was given up is in neither. ``asks`` counts the
-    operator's requests, so that a request made during a scan is not taken as answered. Between ``unread_since`` and
-    ``unread_upto`` the counter moved, and which messages were edited or deleted was not read.
-    """
+    """What is stored of a place between cycles."""
 
     last_scanned_at: datetime | None = None
     last_scan_found_archives: bool = False
     consecutive_empty_scans: int = 0
-    watermark: int = 0
-    newest_seen: int = 0
-    changes: int | None = None
-    failures_to_retry: int = 0
-    failures_pending: int = 0
+    watermark: int = 0  # every archive at or below it is processed, being collected, or recorded as a failure
+    newest_seen: int = 0  # of any kind, so that talk above the last archive does not look new in every cycle
+    changes: int | None = None  # the platform's own counter of posts, edits and deletions (Telegram: pts)
+    failures_to_retry: int = 0  # failures that are due now
+    failures_pending: int = 0  # all failures that may still be retried, so none that was given up
     asked: bool = False
-    asks: int = 0
+    asks: int = 0  # the operator's requests, counted so that one made during a scan is not taken as answered
+    # Between these two the counter moved, and which messages were edited or deleted was not read.
     unread_since: int | None = None
     unread_upto: int | None = None
     readable: bool = True
