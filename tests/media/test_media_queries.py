@@ -12,12 +12,15 @@ from tests.database.bare_database import bare
 from tests.held import NOON
 from tests.media.stored_media import full_channel, picture, states, stored, with_files
 from tests.older_schema import upgrade_to
-from tests.scans.stored_channels import add_account, add_channel
-from tidegate.channels.queries.channels import KnownChannel
+from tests.recorded_events import can_be_told
+from tests.scans.stored_channels import POLICY, add_account, add_channel
+from tidegate.channels.queries import channels
+from tidegate.channels.queries.channels import KnownChannel, MirrorOptions
 from tidegate.core.ids import AccountId, MessageId, Sha256
 from tidegate.database.migrations.upgrade import upgrade
 from tidegate.database.pool import Address, Connection, Database, now_of
 from tidegate.events.queries import feed
+from tidegate.history.ingest import IngestTally, take_in
 from tidegate.history.queries import erasure, messages
 from tidegate.history.queries.timeline import files_of
 from tidegate.media.noted_files import apply_policy
@@ -35,7 +38,16 @@ from tidegate.media.queries.media_files import KeptBytes, RenewedHandle
 from tidegate.media.queries.media_plans import BacklogEstimate
 from tidegate.media.queries.media_totals import MediaTotal
 from tidegate.media.rules.media_policy import MediaAction, MediaRule, PolicyKind, SkipReason
-from tidegate.platforms.interface import FileHandle, FileKind, FileRole
+from tidegate.platforms.interface import (
+    ChannelUpdates,
+    FileHandle,
+    FileKind,
+    FileRole,
+    Reacted,
+    Reaction,
+    Recounted,
+)
+from tidegate.scans.queries import scan_memory
 
 pytestmark = pytest.mark.both_servers
 
@@ -82,7 +94,7 @@ async def test_the_files_of_an_erased_message_go_with_it(database: Database) -> 
         await keep(connection, channel, 10)
         await erasure.erase(connection, channel.key, [MessageId(1)])
         assert await states(connection) == {10: ("gone", "Its message was erased."), 11: ("wanted", "")}
-        assert await media_blobs.unused(connection, await now_of(connection) + timedelta(hours=1), most=9) == [
+        assert (await media_blobs.unused(connection, await now_of(connection) + timedelta(hours=1), most=9)).unused == [
             BYTES.sha256
         ]
 
@@ -173,6 +185,58 @@ async def test_a_lost_file_is_fetched_from_another_message(database: Database) -
         assert (await states(connection))[10][0] == "gone"
 
 
+async def test_a_file_that_nobody_can_read_is_fetched_from_another_channel(database: Database) -> None:
+    """When its channel is lost or turned off: at once if a channel shows it anew, else with the daily sweep."""
+    async with database.transaction() as connection:
+        channel = await full_channel(connection)
+        assert channel.reader is not None
+        other = await add_channel(connection, channel.reader, 8, wishes=MirrorOptions(in_full=True))
+        await stored(connection, channel, with_files(1, picture(10), picture(11), picture(12)))
+        await connection.execute("UPDATE channels SET enabled = false WHERE id = $1", channel.key)
+        await stored(connection, other, with_files(5, picture(10)))
+        assert [(one.file, one.message) for one in await take(connection, other)] == [(10, 5)]
+        await connection.execute("UPDATE channels SET enabled = true WHERE id = $1", channel.key)
+        await stored(connection, other, with_files(6, picture(11)))
+        assert [one.file for one in await take(connection, other)] == [10]
+        await connection.execute("UPDATE channels SET reader = NULL WHERE id = $1", channel.key)
+        assert await media_files.move_stuck(connection, None, most=2) == ("telegram", 12)
+        assert await media_files.move_stuck(connection, ("telegram", 12), most=2) is None
+        assert [(one.file, one.message, one.handle) for one in await take(connection, other)][:1] == [(11, 6, None)]
+        assert (await states(connection))[12] == ("wanted", "")
+
+
+async def test_files_of_unchanged_messages_are_decided_about(database: Database) -> None:
+    """A message of an earlier version is read again unchanged: the files that are new to us are wanted."""
+    async with database.transaction() as connection:
+        channel = await full_channel(connection)
+        assert channel.reader is not None
+        await stored(connection, channel, with_files(1, picture(10)))
+        [place] = (await scan_memory.load(connection, channel.reader, POLICY)).places
+        again = with_files(1, picture(10), further=[picture(11, role=FileRole.POLL)])
+        updates = ChannelUpdates(None, posted=[again])
+        await take_in(connection, place, updates, channel.reader, IngestTally(), asked_at=await now_of(connection))
+        assert (await states(connection))[11] == ("wanted", "")
+
+
+async def test_the_picture_of_a_reaction_comes_with_the_reaction(database: Database) -> None:
+    """A reaction that was pushed brings its custom emoji: stored once with its message, and wanted."""
+    async with database.transaction() as connection:
+        channel = await full_channel(connection)
+        assert channel.reader is not None
+        await stored(connection, channel, with_files(1, picture(10)))
+        [place] = (await scan_memory.load(connection, channel.reader, POLICY)).places
+        shown = picture(-78, role=FileRole.REACTION)
+        told = [Reacted(MessageId(number), "custom:77", 1, shown) for number in (1, 1, 2)]
+        recounted = [Recounted(MessageId(1), reactions=[Reaction("custom:77", 3)], pictures=[shown])]
+        updates = ChannelUpdates(None, reacted=told, recounted=recounted)
+        await take_in(connection, place, updates, channel.reader, IngestTally())
+        found = await files_of(connection, channel.key, [MessageId(1), MessageId(2)])
+        assert {number: [(one.number, one.role) for one in files] for number, files in found.items()} == {
+            1: [(1, "own"), (2, "reaction")]
+        }
+        assert (await states(connection))[-78] == ("wanted", "")
+
+
 async def test_lost_messages_do_not_lead_to_each_other_for_ever(database: Database) -> None:
     """Two messages that are both deleted unnoticed end in a file that is gone."""
     async with database.transaction() as connection:
@@ -209,14 +273,14 @@ async def test_unused_bytes_are_forgotten(database: Database) -> None:
         await stored(connection, channel, with_files(1, picture(10)))
         await keep(connection, channel, 10)
         later = await connection.fetchval("SELECT clock_now()") + timedelta(days=1)
-        assert await media_blobs.unused(connection, later, most=10) == []
-        assert not await media_blobs.drop_unused(connection, BYTES.sha256, later)
+        assert (await media_blobs.unused(connection, later, most=10)).unused == []
+        assert not await media_blobs.drop_unused(connection, [BYTES.sha256], later)
         await connection.execute("DELETE FROM media_files")
         long_ago = NOON - timedelta(days=9_000)
-        assert await media_blobs.unused(connection, long_ago, most=10) == []
-        assert not await media_blobs.drop_unused(connection, BYTES.sha256, long_ago)
-        assert await media_blobs.unused(connection, later, most=10) == [BYTES.sha256]
-        assert await media_blobs.drop_unused(connection, BYTES.sha256, later)
+        assert (await media_blobs.unused(connection, long_ago, most=10)).unused == []
+        assert not await media_blobs.drop_unused(connection, [BYTES.sha256], long_ago)
+        assert (await media_blobs.unused(connection, later, most=10)).unused == [BYTES.sha256]
+        assert await media_blobs.drop_unused(connection, [BYTES.sha256], later)
         assert await media_blobs.stored_total(connection) == media_blobs.StoredTotal(0, 0)
 
 
@@ -286,6 +350,26 @@ async def test_archives_are_kept_where_the_operator_says_so(database: Database) 
         assert await states(connection) == {10: ("wanted", ""), 11: ("skipped", "archives_only")}
 
 
+@pytest.mark.parametrize(("full", "before", "after"), [(True, "wanted", "skipped"), (False, "skipped", "wanted")])
+async def test_files_follow_the_options_of_their_channel(
+    database: Database, full: bool, before: str, after: str
+) -> None:
+    """A channel that is mirrored in full from now on, or for its archives alone, has its stored files decided anew."""
+    async with database.transaction() as connection:
+        reader = await add_account(connection, "reader")
+        channel = await add_channel(connection, reader, wishes=MirrorOptions(in_full=full))
+        await stored(connection, channel, with_files(1, picture(10)))
+    while await apply_policy(database, reader):
+        pass
+    async with database.transaction() as connection:
+        assert (await states(connection))[10][0] == before
+        await channels.enable(connection, channel, MirrorOptions(in_full=not full))
+    while await apply_policy(database, reader):
+        pass
+    async with database.connection() as connection:
+        assert (await states(connection))[10][0] == after
+
+
 async def test_files_of_other_places_are_added_to_a_message_of_an_earlier_version(database: Database) -> None:
     """An unchanged message that is read again gets the files that earlier versions did not store."""
     async with database.transaction() as connection:
@@ -330,7 +414,7 @@ async def test_files_that_no_message_shows_any_more_end(database: Database) -> N
         assert last == ("telegram", 11)
         assert await media_files.end_unshown(connection, last, now + timedelta(hours=1), most=2) is None
         assert [state for state, _ in (await states(connection)).values()] == ["gone", "kept", "wanted"]
-        assert await media_blobs.unused(connection, now + timedelta(hours=1), most=9) == [BYTES.sha256]
+        assert (await media_blobs.unused(connection, now + timedelta(hours=1), most=9)).unused == [BYTES.sha256]
 
 
 async def test_lost_thumbnails_are_made_or_fetched_again(database: Database) -> None:
@@ -349,6 +433,21 @@ async def test_lost_thumbnails_are_made_or_fetched_again(database: Database) -> 
         assert await media_blobs.note_missing(connection, [small], refetch=True) == 1
         assert await states(connection) == {10: ("kept", ""), 11: ("wanted", "")}
         assert await connection.fetchval("SELECT count(thumbnail) FROM media_files") == 0
+
+
+async def test_a_lost_still_of_a_kept_video_is_fetched_again(database: Database) -> None:
+    """Tidegate cannot draw it: the video is asked for once more, with its still."""
+    async with database.transaction() as connection:
+        channel = await full_channel(connection)
+        await stored(connection, channel, with_files(1, picture(10)))
+        [one] = await take(connection, channel)
+        small = KeptBytes(Sha256(bytes([9]) * 32), 9, "image/webp")
+        await media_files.pictured(connection, one, small)
+        assert [one.pictured for one in await take(connection, channel)] == [True]
+        await keep(connection, channel, 10, replace(BYTES, type="video/mp4"))
+        assert await connection.fetchval("SELECT thumbnail FROM media_files") == small.sha256
+        assert await media_blobs.note_missing(connection, [small.sha256], refetch=True) == 1
+        assert await states(connection) == {10: ("wanted", "")}
 
 
 async def test_a_pause_is_told_once(database: Database) -> None:
@@ -382,17 +481,16 @@ async def test_the_policy_of_a_private_chat_is_a_private_event(database: Databas
         channel = await full_channel(connection)
         await connection.execute("UPDATE channels SET private_to = reader WHERE id = $1", channel.key)
         await change_policy(connection, PolicyRequest(channel=channel.title, action="no"))
+    await can_be_told(database)
     async with database.connection() as connection:
         kinds = [[one.kind for one in await feed.read(connection, private=private)] for private in (True, False)]
     assert ["media.policy_changed" in some for some in kinds] == [True, False]
 
 
 @pytest.mark.parametrize("stored_before", [False, True])
-async def test_media_are_off_where_messages_were_stored_before(
-    bare: Address, stored_before: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_media_are_off_where_messages_were_stored_before(bare: Address, stored_before: bool) -> None:
     """A new installation keeps files; the operator of an older database is asked first."""
-    await upgrade_to(bare, "0041", monkeypatch)
+    await upgrade_to(bare, "0041")
     connection = await asyncpg.connect(bare.direct)
     try:
         if stored_before:

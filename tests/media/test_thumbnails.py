@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
 import zlib
 from collections.abc import AsyncIterator
@@ -177,9 +178,9 @@ async def test_kept_pictures_get_thumbnails_once(database: Database, channel: Kn
     told = [wrote(n, ADA, files=(file(n, f"{n}", FileForm.IMAGE, size=9),)) for n in contents]
     await post(database, tmp_path, channel, told, contents)
     loop = loop_of(database, tmp_path)
-    assert await loop.turn() == 2
+    assert await loop.make_missing() == 2
     assert await places(database, channel, 6) == [True, True, True, False, False, False]
-    assert await loop.turn() == 0
+    assert await loop.make_missing() == 0
     reasons = await database.pool.fetch("SELECT no_thumbnail FROM media_blobs WHERE no_thumbnail IS NOT NULL")
     assert [row["no_thumbnail"] for row in reasons] == ["The picture is damaged, or is none."]
     assert not list((tmp_path / "thumbnails").iterdir())
@@ -190,10 +191,34 @@ async def test_a_turn_that_was_cut_short_is_resumed(database: Database, channel:
     contents = {n: picture(colour=f"#0000{n:02x}") for n in range(1, 8)}
     told = [wrote(n, ADA, files=(file(n, f"{n}", FileForm.IMAGE, size=9),)) for n in contents]
     await post(database, tmp_path, channel, told, contents)
-    assert await loop_of(database, tmp_path).turn(most=3) == 3
+    assert await loop_of(database, tmp_path).make_missing(most=3) == 3
     assert sum(await places(database, channel, 7)) == 3
-    assert await loop_of(database, tmp_path).turn() == 4
+    assert await loop_of(database, tmp_path).make_missing() == 4
     assert all(await places(database, channel, 7))
+
+
+async def test_two_workers_draw_no_picture_twice(database: Database, channel: KnownChannel, tmp_path: Path) -> None:
+    """Both look at the same pictures at the same time; each is drawn by one of them."""
+    contents = {n: picture(colour=f"#0000{n:02x}") for n in range(1, 13)}
+    told = [wrote(n, ADA, files=(file(n, f"{n}", FileForm.IMAGE, size=9),)) for n in contents]
+    await post(database, tmp_path, channel, told, contents)
+    one, other = loop_of(database, tmp_path), loop_of(database, tmp_path)
+    one._after = other._after
+    assert sum(await asyncio.gather(one.make_missing(), other.make_missing())) == 12
+    assert all(await places(database, channel, 12))
+
+
+async def test_a_picture_of_a_worker_that_died_is_drawn_by_another(
+    database: Database, channel: KnownChannel, tmp_path: Path
+) -> None:
+    """Its claim ends by itself."""
+    await post(database, tmp_path, channel, [wrote(1, ADA, files=(file(1, "1", FileForm.IMAGE, size=9),))],
+               {1: picture()})  # fmt: skip
+    loop = loop_of(database, tmp_path)
+    await database.pool.execute("UPDATE media_blobs SET drawing_until = clock_now() + interval '1 minute'")
+    assert await loop.make_missing() == 0
+    await database.pool.execute("UPDATE media_blobs SET drawing_until = clock_now()")
+    assert await loop.make_missing() == 1
 
 
 async def test_trouble_of_the_store_blames_no_picture(
@@ -205,7 +230,7 @@ async def test_trouble_of_the_store_blames_no_picture(
     await post(database, tmp_path, channel, told, contents)
     (tmp_path / "media" / key_of(digest(contents[1]))).unlink()
     loop = loop_of(database, tmp_path)
-    assert await loop.turn() == 1
+    assert await loop.make_missing() == 1
     missing = await database.pool.fetchval("SELECT count(*) FROM media_blobs WHERE missing_at IS NOT NULL")
     assert missing == 1
     await put(LocalStore(tmp_path / "media"), tmp_path / "again", contents[1])
@@ -213,10 +238,10 @@ async def test_trouble_of_the_store_blames_no_picture(
     folder = (tmp_path / "media" / key_of(digest(contents[1]))).parent
     folder.rename(tmp_path / "away")
     folder.write_text("no folder")
-    assert await loop.turn() == 0
+    assert await loop.make_missing() == 0
     folder.unlink()
     (tmp_path / "away").rename(folder)
-    assert await loop.turn() == 1
+    assert await loop.make_missing() == 1
     assert await places(database, channel, 2) == [True, True]
 
 
@@ -227,8 +252,8 @@ async def test_a_removed_picture_takes_its_thumbnail_along(
     contents = {1: picture(), 2: picture("JPEG")}
     told = [wrote(n, ADA, files=(file(n, f"{n}", FileForm.IMAGE, size=9),)) for n in contents]
     await post(database, tmp_path, channel, told, contents)
-    assert await loop_of(database, tmp_path).turn() == 2
+    assert await loop_of(database, tmp_path).make_missing() == 2
     async with database.transaction() as connection:
         await media_blobs.remove(connection, digest(contents[1]), block=True)
     assert await places(database, channel, 2) == [False, True]
-    assert await loop_of(database, tmp_path).turn() == 0
+    assert await loop_of(database, tmp_path).make_missing() == 0

@@ -147,3 +147,32 @@ async def test_a_removed_file_is_gone_from_database_and_store(scene: MediaScene)
     assert "media.removed" in await scene.told()
     assert await upkeep.remove(scene.mirror.database, scene.setup.store, sha256_, block=False) is None
     assert (await scene.fetch()).kept == 0
+
+
+async def test_a_sweep_of_many_entries_goes_on_behind_its_pages(
+    scene: MediaScene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every page is looked at once, used entries between unused ones stay, and an ended sweep is resumed."""
+    monkeypatch.setattr(upkeep, "PAGE", 3)
+    monkeypatch.setattr(upkeep, "DELETED_AT_ONCE", 2)
+    await scene.mirrored(*(scene.world.add_file(f"{number}.bin", 1_000) for number in range(12)))
+    await scene.fetch()
+    kept = await scene.kept()
+    gone = sorted(kept)[::2]
+    await scene.mirror.rows("UPDATE media_files SET state = 'gone', sha256 = NULL WHERE file = ANY($1)", gone)
+    await scene.mirror.pass_time(days=2)
+    told: list[int] = []
+
+    def end_early(files: int, _: int) -> None:
+        told.append(files)
+        if len(told) == 2:
+            raise StoreTrouble("ended")
+
+    with pytest.raises(StoreTrouble):
+        await upkeep.sweep(scene.mirror.database, scene.setup, orphans_too=False, on_swept=end_early)
+    rest = await upkeep.sweep(scene.mirror.database, scene.setup, orphans_too=False)
+    assert told[-1] + rest.unused == len(gone)
+    assert {one.sha256.hex() async for one in scene.setup.store.entries()} == {
+        sha256 for file, sha256 in kept.items() if file not in gone
+    }
+    assert (await upkeep.verify(scene.mirror.database, scene.setup.store, repair=False)).is_sound

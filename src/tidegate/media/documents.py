@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tidegate.core.ids import ChannelId, FileId, MessageId
-from tidegate.core.json_fields import Instant, instant
+from tidegate.core.json_fields import Instant, document_of, instant
 from tidegate.database.pool import Connection
 from tidegate.media.queries import media_blobs, media_pauses, media_rules, media_totals
 from tidegate.media.queries.media_rules import NamedRule
@@ -68,22 +68,7 @@ class MediaPolicyDocument:
 
 def media_row(one: ListedFile) -> MediaRow:
     """One file of a list."""
-    return MediaRow(
-        platform=one.platform,
-        file=one.file,
-        channel=one.channel,
-        title=one.title,
-        message=one.message,
-        name=one.name,
-        kind=one.kind,
-        size=one.size,
-        state=one.state,
-        reason=sentence_of(one.reason) or None,
-        attempts=one.attempts,
-        next_try_at=instant(one.next_try_at),
-        sha256=one.sha256,
-        type=one.type,
-    )
+    return document_of(MediaRow, one, reason=sentence_of(one.reason) or None, next_try_at=instant(one.next_try_at))
 
 
 async def policy_document(connection: Connection) -> MediaPolicyDocument:
@@ -105,13 +90,6 @@ async def policy_document(connection: Connection) -> MediaPolicyDocument:
 
 
 def _rule_row(one: NamedRule) -> RuleRow:
-    return RuleRow(
-        account=one.account_name,
-        channel=one.channel_number,
-        title=one.title,
-        kind=one.kind,
-        action=one.action,
-        largest=one.largest,
-        beyond=one.beyond,
-        channel_limit=one.whole_limit,
+    return document_of(
+        RuleRow, one, account=one.account_name, channel=one.channel_number, channel_limit=one.whole_limit
     )

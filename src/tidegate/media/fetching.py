@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from contextlib import asynccontextmanager, nullcontext
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 
 import structlog
@@ -39,13 +39,23 @@ from tidegate.media.queries import media_blobs, media_files, media_pauses, media
 from tidegate.media.queries.media_files import KeptBytes, WantedFile
 from tidegate.media.queries.media_rules import MediaPolicy
 from tidegate.media.rules.fetch_retry import next_try
-from tidegate.media.rules.media_policy import MediaPlace, SkipReason, largest_fetched, policy_for, total_limit
+from tidegate.media.rules.media_policy import FilePart, MediaPlace, SkipReason, largest_fetched, policy_for, total_limit
 from tidegate.media.store import MediaStore
+from tidegate.media.thumbnailer import PICTURES
 from tidegate.platforms.interface import CannotAsk
 
 BATCH = 100
-AT_ONCE = 4
-TOLD_EVERY = timedelta(seconds=10)
+AT_ONCE = 6
+"""Files in work. While some are stored others are read; how many calls are in flight is up to the lane."""
+
+LARGE = 20 * 1_000_000
+LARGE_AT_ONCE = 2
+"""Telegram's own clients read no more than two files of more than 20 MB at a time; each is read in several parts."""
+
+LARGEST_STILL = 2_000_000
+"""How many bytes a platform's small picture of a file may have."""
+
+RECORDED_EVERY = timedelta(seconds=10)
 
 _CONNECTION_TROUBLE = (NotSent, OutcomeUnknown, LongWait)
 
@@ -58,22 +68,22 @@ class LimitReached(MachineTrouble):
 
 @dataclass(frozen=True, slots=True)
 class MediaSetup:
-    """Where files are kept, and where they are while they are fetched."""
+    """Where files go."""
 
-    store: MediaStore
-    work: WorkFolder
+    store: MediaStore  # where they are kept
+    work: WorkFolder  # where they are while they are fetched
 
 
 @dataclass(slots=True)
 class FetchResult:
-    """What became of the files of a run; *paused* is why it ended early."""
+    """What became of the files of a run."""
 
     kept: int = 0
     bytes: int = 0
     skipped: int = 0
     failed: int = 0
-    gone: int = 0
-    paused: str | None = None
+    gone: int = 0  # their messages no longer have them
+    paused: str | None = None  # why the run ended early
 
 
 @dataclass(slots=True)
@@ -83,21 +93,21 @@ class _KeptTally:
     clock: Clock
     files: int = 0
     bytes: int = 0
-    told_at: float | None = None
+    recorded_at: float | None = None
 
     def add(self, size: int) -> None:
         self.files += 1
         self.bytes += size
 
-    async def tell(self, connection: Connection, account: str, *, at_once: bool) -> None:
+    async def record(self, connection: Connection, account: str, *, at_once: bool) -> None:
         """Record what has come together, unless that was done a moment ago."""
         now = self.clock.ticks()
-        recent = self.told_at is not None and now - self.told_at < TOLD_EVERY.total_seconds()
+        recent = self.recorded_at is not None and now - self.recorded_at < RECORDED_EVERY.total_seconds()
         if not self.files or (recent and not at_once):
             return
         await feed.record(connection, account, MediaKept(files=self.files, bytes=self.bytes))
         self.files = self.bytes = 0
-        self.told_at = now
+        self.recorded_at = now
 
 
 @dataclass(slots=True)
@@ -114,6 +124,7 @@ class AccountMedia:
     _cleared: bool = field(default=False, init=False)  # whether this run has cleared what any run noted as a pause
     _last: ChannelKey | None = field(default=None, init=False)
     _trouble: MachineTrouble | None = field(default=None, init=False)
+    _large: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(LARGE_AT_ONCE), init=False)
 
     def __post_init__(self) -> None:
         self._tally = _KeptTally(self.clock)
@@ -127,9 +138,9 @@ class AccountMedia:
         result = FetchResult()
         self._cleared = False
         try:
-            while await apply_policy(self.database, self._account):
-                pass
             while most is None or _ended(result) < most:
+                while await apply_policy(self.database, self._account):  # it may have changed since the last batch
+                    pass
                 # After a pause one file shows whether it is over, before others are begun.
                 if not await self._batch(result, most=1 if self._paused else min(BATCH, most or BATCH)):
                     break
@@ -182,7 +193,9 @@ class AccountMedia:
             if one.handle is None:
                 await sources.handle(one)  # its message may tell another size
             expected = sources.expected(one)
-            async with self._room(one, expected, policy, rules.whole_limit):
+            slot = self._large if expected > LARGE else nullcontext()
+            async with slot, self._room(one, expected, policy, rules.whole_limit):
+                await self._fetch_still(one, sources)
                 source = FileSource(self.lane, sources, one)
                 found = await fetch_file(
                     source, self.setup.work, self._account, one, expected=expected, largest=largest
@@ -222,6 +235,8 @@ class AccountMedia:
         if whole_limit is not None and kept + self._reserved + expected > whole_limit:
             raise NotKept(SkipReason.CHANNEL_LIMIT)
         limit = total_limit(policy.state, free=free, stored=stored)
+        if expected > limit:
+            raise NotKept(SkipReason.TOTAL_LIMIT)  # it would never fit, and all others would wait behind it
         if stored + self._reserved + expected > limit:
             raise LimitReached(
                 f"Files wait: {stored:,} bytes are kept, a file of {expected:,} more is due, and the limit for all is "
@@ -234,9 +249,33 @@ class AccountMedia:
         finally:
             self._reserved -= expected
 
+    async def _fetch_still(self, one: WantedFile, sources: FileSources) -> None:
+        """Keep the platform's small picture of a file beside it. Without one the file is kept all the same."""
+        still = None if one.pictured else sources.still(one)
+        if still is None:
+            return
+        small = replace(one, part=FilePart.THUMBNAIL)
+        source = FileSource(self.lane, sources, one, still=True)
+        try:
+            found = await fetch_file(
+                source, self.setup.work, self._account, small, expected=still.size, largest=LARGEST_STILL
+            )
+            if found.type not in PICTURES or found.size > LARGEST_STILL:
+                await asyncio.to_thread(found.path.unlink, missing_ok=True)
+                return
+            await self._store(found)
+        except (*ENDS_CYCLE, *_CONNECTION_TROUBLE, ChannelGone):
+            raise
+        except (PlatformError, IncompleteFile, NotKept) as problem:
+            log.info("media.no_still", account=self.lane.account.name, file=one.file, problem=str(problem))
+            return
+        async with owned_transaction(self.database, self.lane.claim()) as connection:
+            await media_files.pictured(connection, one, KeptBytes(found.sha256, found.size, found.type))
+
     # What becomes of a file
 
-    async def _keep(self, one: WantedFile, found: FetchedFile, result: FetchResult) -> None:
+    async def _store(self, found: FetchedFile) -> None:
+        """Put bytes into the store; ``NotKept`` where the operator blocked them."""
         async with self.database.connection() as connection:
             blocked = await media_files.is_blocked(connection, found.sha256)
             await media_blobs.renew(connection, found.sha256)
@@ -244,12 +283,15 @@ class AccountMedia:
             await asyncio.to_thread(found.path.unlink, missing_ok=True)
             raise NotKept(SkipReason.BLOCKED)
         await self.setup.store.put(found.path, found.sha256)
+
+    async def _keep(self, one: WantedFile, found: FetchedFile, result: FetchResult) -> None:
+        await self._store(found)
         async with owned_transaction(self.database, self.lane.claim()) as connection:
             if await media_files.kept(connection, one, KeptBytes(found.sha256, found.size, found.type)):
                 result.kept += 1
                 result.bytes += found.size
                 self._tally.add(found.size)
-                await self._tally.tell(connection, self.lane.account.name, at_once=False)
+                await self._tally.record(connection, self.lane.account.name, at_once=False)
         await self._resume()
 
     async def _skip(self, one: WantedFile, reason: SkipReason, result: FetchResult) -> None:
@@ -278,13 +320,16 @@ class AccountMedia:
     async def _put_off(self, one: WantedFile, sentence: str) -> None:
         """The platform could not be reached: that costs the file no try at first, and others come first."""
         async with owned_transaction(self.database, self.lane.claim()) as connection:
-            at = await now_of(connection) + TOLD_EVERY
+            at = await now_of(connection) + RECORDED_EVERY
             await media_files.failed(connection, one, sentence, next_try_at=at, counts=False)
 
     async def _fail_all(self, wanted: list[WantedFile], sentence: str, result: FetchResult) -> None:
-        """The channel cannot be read: what is still wanted of the batch waits for its next try."""
+        """The channel cannot be read: what another channel shows is fetched there, the rest waits for its next try."""
         for one in wanted:
-            await self._fail(one, sentence, result)
+            async with owned_transaction(self.database, self.lane.claim()) as connection:
+                moved = await media_files.move(connection, one, elsewhere=True)
+            if not moved:
+                await self._fail(one, sentence, result)
 
     # Pauses
 
@@ -312,7 +357,7 @@ class AccountMedia:
     async def _tell_rest(self) -> None:
         if self._tally.files:
             async with self.database.transaction() as connection:
-                await self._tally.tell(connection, self.lane.account.name, at_once=True)
+                await self._tally.record(connection, self.lane.account.name, at_once=True)
 
 
 def _ended(result: FetchResult) -> int:

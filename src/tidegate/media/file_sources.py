@@ -12,14 +12,17 @@ from tidegate.core.errors import Refused
 from tidegate.core.ids import FileId, MessageId
 from tidegate.database.pool import Database
 from tidegate.lanes import Lane
-from tidegate.media.noted_files import SAFETY, facts_of, files_in
+from tidegate.media.noted_files import SAFETY, facts_of, files_in, still_of
 from tidegate.media.queries import media_files
 from tidegate.media.queries.media_files import RenewedHandle, WantedFile
 from tidegate.media.queries.media_rules import MediaPolicy
-from tidegate.media.rules.media_policy import FilePart, MediaPlace, MediaVerdict, SkipReason, decide_file
-from tidegate.platforms.interface import File, FileHandle, FileRole, HandleExpired, Message
+from tidegate.media.rules.media_policy import FilePart, MediaPlace, MediaVerdict, PolicyKind, SkipReason, decide_file
+from tidegate.platforms.interface import File, FileHandle, FileRole, HandleExpired, Message, PhotoSize
 
 MESSAGES_A_CALL = 100
+
+_NAMED = (FileRole.EMOJI, FileRole.REACTION)
+"""Files that a message may only name, so that they have to be asked for."""
 
 
 class SourceLost(Exception):
@@ -45,9 +48,10 @@ class FileSources:
         self._policy = policy
         self._place = place
         self._channel = wanted[0].number
-        self._open = {one.file: one for one in wanted}
+        self._open = {one.file: one for one in wanted if one.kind is not PolicyKind.AVATAR}  # theirs do not expire
         self._handles: dict[FileId, FileHandle] = {one.file: one.handle for one in wanted if one.handle}
         self._expected = {one.file: one.expected for one in wanted}
+        self._stills = {one.file: PhotoSize(one.still_size, one.still) for one in wanted if one.still}
         self._verdicts: dict[FileId, SkipReason | None] = {}  # None where the file is lost
         self._renewing = asyncio.Lock()
 
@@ -55,12 +59,19 @@ class FileSources:
         """The announced size, as its message said last; 0 where nobody says."""
         return self._expected[one.file]
 
+    def still(self, one: WantedFile) -> PhotoSize | None:
+        """The platform's small picture of a file that is wanted whole, where there is one."""
+        return self._stills.get(one.file) if one.part is FilePart.WHOLE else None
+
     def done(self, one: WantedFile) -> None:
         """Nobody needs the handle of this file any more."""
         self._open.pop(one.file, None)
 
     async def handle(self, one: WantedFile, *, expired: FileHandle | None = None) -> FileHandle:
         """A handle other than the *expired* one; ``SourceLost`` or ``NotKept`` when the message says so."""
+        known = self._handles.get(one.file)
+        if known is not None and known != expired and one.file not in self._verdicts:
+            return known  # who has one does not wait for those that are renewed
         async with self._renewing:
             known = self._handles.get(one.file)
             if (known is None or known == expired) and one.file not in self._verdicts:
@@ -83,7 +94,7 @@ class FileSources:
                 continue
             message = shown[one.message]
             file = None if message is None else emoji.get(one.file) or _file_in(message, one.file)
-            if message is None or file is None or (file.role is FileRole.EMOJI and not file.handle):
+            if message is None or file is None or (file.role in _NAMED and not file.handle):
                 self._verdicts[one.file] = None
                 continue
             verdict = decide_file(self._policy.state, self._policy.rules, self._place, facts_of(message, file))
@@ -101,7 +112,7 @@ class FileSources:
             for one in self._open.values()
             if (message := shown.get(one.message)) is not None
             and (file := _file_in(message, one.file)) is not None
-            and file.role is FileRole.EMOJI
+            and file.role in _NAMED
             and not file.handle
         }
         return await self._lane.emoji_files(sorted(named)) if named else {}
@@ -109,7 +120,10 @@ class FileSources:
     def _take(self, one: WantedFile, file: File) -> RenewedHandle:
         part = file.picture if one.part is FilePart.THUMBNAIL and file.picture is not None else file
         self._handles[one.file], self._expected[one.file] = part.handle, part.size
-        return RenewedHandle(one.file, part.handle, part.size, _until(file.valid_until))
+        still = still_of(file)
+        if still is not None:
+            self._stills[one.file] = still
+        return RenewedHandle(one.file, part.handle, part.size, _until(file.valid_until), still)
 
     async def _read(self, numbers: Sequence[MessageId]) -> Mapping[MessageId, Message | None]:
         """The messages; a platform that pages answers for some of them at a time, the newest first."""
@@ -125,20 +139,23 @@ class FileSources:
 
 
 class FileSource:
-    """One file of a batch (``ReadsRanges``)."""
+    """One file of a batch (``ReadsRanges``), or the *still* of it."""
 
-    def __init__(self, lane: Lane, sources: FileSources, one: WantedFile) -> None:
+    def __init__(self, lane: Lane, sources: FileSources, one: WantedFile, *, still: bool = False) -> None:
         self._lane = lane
         self._sources = sources
         self._one = one
+        self._still = still
 
     async def read(self, offset: int, length: int) -> bytes:
         """The bytes at *offset*, fewer only at the end of the file. An expired handle is renewed and is no failure."""
         expired: FileHandle | None = None
         for _ in range(RENEWALS + 1):
             handle = await self._sources.handle(self._one, expired=expired)
+            still = self._sources.still(self._one) if self._still else None
+            read = handle if still is None else still.handle  # both are renewed together
             try:
-                return await self._lane.read_file(handle, offset=offset, length=length, background=True)
+                return await self._lane.read_file(read, offset=offset, length=length, background=True)
             except HandleExpired:
                 expired = handle
         raise Refused("The platform's references to this file expire as soon as they are given out.")

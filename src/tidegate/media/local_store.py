@@ -7,14 +7,15 @@ import errno
 import os
 import shutil
 from collections.abc import AsyncIterator, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, suppress
 from datetime import UTC, datetime
 from io import BufferedReader
 from itertools import islice
 from pathlib import Path
 
+from tidegate.core.files.durable_files import flush, os_errors
+from tidegate.core.files.trusted_files import make_folder
 from tidegate.core.ids import Sha256
-from tidegate.core.trusted_files import make_folder
 from tidegate.media.store import CHUNK, BytesMissing, StoredBytes, StoreTrouble, digest_in, key_of
 
 _LISTED_AT_ONCE = 1_000
@@ -85,10 +86,10 @@ class LocalStore:
                 path.unlink()
                 return
             self._make(target.parent)
-            _flush(path)
+            flush(path)
             path.chmod(0o600)
             _move(path, target)
-            _flush(target.parent)
+            flush(target.parent)
 
     def _make(self, folder: Path) -> None:
         """Make a folder and those above it up to ours; each new name reaches the disk."""
@@ -99,7 +100,7 @@ class LocalStore:
         else:
             folder.parent.mkdir(parents=True, exist_ok=True)
         if make_folder(folder, 0o700):
-            _flush(folder.parent)
+            flush(folder.parent)
 
     def _walk(self) -> Iterator[StoredBytes]:
         with _trouble(self._folder):
@@ -129,23 +130,10 @@ def _move(path: Path, target: Path) -> None:
         copy = target.with_name(f".{target.name}.{os.getpid()}")
         shutil.copyfile(path, copy)
         copy.chmod(0o600)
-        _flush(copy)
+        flush(copy)
         copy.rename(target)
         path.unlink()
 
 
-def _flush(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
-@contextmanager
-def _trouble(path: Path) -> Iterator[None]:
-    """Turn an error of the file system into a sentence."""
-    try:
-        yield
-    except OSError as problem:
-        raise StoreTrouble(f"The media folder cannot be used at {path}: {problem.strerror or problem}.") from problem
+def _trouble(path: Path) -> AbstractContextManager[None]:
+    return os_errors(lambda why: StoreTrouble(f"The media folder cannot be used at {path}: {why}."))

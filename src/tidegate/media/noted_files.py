@@ -8,12 +8,13 @@ from datetime import timedelta
 from tidegate.archives.rules.file_names import read_name
 from tidegate.core.ids import AccountId, ChannelKey
 from tidegate.database.pool import Connection, Database
+from tidegate.media import avatars
 from tidegate.media.queries import media_files, media_plans, media_rules
 from tidegate.media.queries.media_files import NotedFile
 from tidegate.media.queries.media_plans import StoredFile
 from tidegate.media.queries.media_rules import MediaPolicy
-from tidegate.media.rules.media_policy import FilePart, MediaFacts, MediaPlace, decide_file, kind_of
-from tidegate.platforms.interface import File, FileKind, FileRole, Message
+from tidegate.media.rules.media_policy import FilePart, MediaFacts, MediaPlace, decide_file, kind_of, needs_still
+from tidegate.platforms.interface import File, FileKind, FileRole, Message, PhotoSize
 
 BATCH = 500
 """How many stored files are decided about in one transaction."""
@@ -50,7 +51,13 @@ def _noted(policy: MediaPolicy, place: MediaPlace, message: Message, file: File)
         expected=fetched.size,
         handle=fetched.handle or None if verdict.wanted else None,
         until=None if file.valid_until is None else file.valid_until - SAFETY,
+        still=still_of(file) if verdict.part is FilePart.WHOLE else None,
     )
+
+
+def still_of(file: File) -> PhotoSize | None:
+    """The platform's small picture of a file of which Tidegate draws none itself."""
+    return file.picture if needs_still(form=file.form, mime=file.mime) else None
 
 
 def is_archive_part(name: str, kind: str, role: str) -> bool:
@@ -79,6 +86,8 @@ async def apply_policy(database: Database, account: AccountId) -> bool:
         whole = found if ended else _whole_messages(found)
         if policy.state.enabled:
             place = await media_rules.place_of(connection, channel)
+            if before is None:
+                await avatars.decide_stored(connection, policy, place)
             noted = [_stored(policy, place, one) for one in reversed(whole)]
             await media_files.note(connection, place.platform, channel, None, noted)
         await media_plans.move_on(connection, channel, revision, None if ended else whole[-1].message)

@@ -23,14 +23,14 @@ _AUTOMATIC = "auto"
 class PolicyRequest:
     """A change of the policy as an operator writes it; None leaves a value as it is."""
 
-    account: str | None = None
-    channel: str | None = None
+    account: str | None = None  # its name
+    channel: str | None = None  # its number or title
     kind: str | None = None
     action: str | None = None
-    largest: str | None = None
-    beyond: str | None = None
-    channel_limit: str | None = None
-    total_limit: str | None = None
+    largest: str | None = None  # the limit for one file
+    beyond: str | None = None  # what is done with larger ones
+    channel_limit: str | None = None  # for all files of a channel
+    total_limit: str | None = None  # for all files together
     enabled: bool | None = None
     keep_protected: bool | None = None
     reset: bool = False

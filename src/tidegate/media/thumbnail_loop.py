@@ -1,7 +1,7 @@
 """Thumbnails of kept pictures, made in the background, a few at a time.
 
-What is still to be made is in the database, so a turn that was cut short is resumed by any worker. Two workers begin at
-different places; where they meet, the same thumbnail is made twice and stored once.
+What is still to be made is in the database, so work that was cut short is resumed by any worker. Workers begin at
+different places, and each claims a picture before it draws.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ from tidegate.media.thumbnailer import DRAWN_AS, LIMITS, NoThumbnail, Thumbnaile
 EVERY = timedelta(seconds=10)
 LEFT_FOR = timedelta(hours=1)
 BATCH = 20
-A_TURN = 200
-"""How many pictures are looked at in one turn."""
+MOST_LOOKED_AT = 200
+"""How many pictures are looked at before the loop rests."""
 
 _FIRST = Sha256(b"")
 
@@ -51,7 +51,7 @@ class ThumbnailLoop:
         await asyncio.to_thread(self._tidy, clock.now() - LEFT_FOR)
         while True:
             try:
-                made = await self.turn()
+                made = await self.make_missing()
             except TROUBLE as problem:
                 log.warning("thumbnails.put_off", problem=str(problem))
             else:
@@ -59,8 +59,8 @@ class ThumbnailLoop:
                     log.info("thumbnails.made", pictures=made)
             await clock.sleep(EVERY)
 
-    async def turn(self, *, most: int = A_TURN) -> int:
-        """Look at up to *most* pictures; how many thumbnails were made. Trouble of this machine ends the turn."""
+    async def make_missing(self, *, most: int = MOST_LOOKED_AT) -> int:
+        """Look at up to *most* pictures; how many thumbnails were made. Trouble of this machine ends it."""
         made = looked = 0
         wrapped = False
         async with Thumbnailer() as maker:
@@ -76,6 +76,8 @@ class ThumbnailLoop:
                     try:
                         made += await self._make(maker, one)
                     except MachineTrouble as problem:
+                        async with self._database.transaction() as connection:
+                            await thumbnails.give_back(connection, one.sha256)
                         log.warning("thumbnails.put_off", problem=str(problem))
                         return made
         return made
@@ -85,11 +87,15 @@ class ThumbnailLoop:
             return await thumbnails.waiting(connection, self._after, most=most)
 
     async def _make(self, maker: Thumbnailer, one: WaitingPicture) -> bool:
+        async with self._database.transaction() as connection:
+            if not await thumbnails.claim(connection, one.sha256):
+                return False
         try:
             drawn = await maker.make(await self._content(one), one.type)
         except BytesMissing:
             async with self._database.transaction() as connection:
                 await media_blobs.note_missing(connection, [one.sha256], refetch=False)
+                await thumbnails.give_back(connection, one.sha256)
             return False
         except NoThumbnail as reason:
             async with self._database.transaction() as connection:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from tidegate.core.child_protocol import Frame, pack
 from tidegate.core.errors import TidegateError
-from tidegate.core.sandbox.limited_child import LimitedChild, LimitExceeded
+from tidegate.core.sandbox.limited_child import LimitExceeded, SuccessiveChildren
 from tidegate.media.rules.content_type import HEAD, content_type
 
 PICTURES = ("image/png", "image/jpeg", "image/gif", "image/webp", "image/avif")
@@ -30,38 +30,25 @@ class NoThumbnail(TidegateError):
 
 @dataclass(frozen=True, slots=True)
 class ThumbnailLimits:
-    """Limits for one picture: *bytes* of its file, *pixels* of it, and what the child may take.
+    """Limits for one picture."""
 
-    *edge* is the longer side of the thumbnail, *drawn* how many bytes it may have.
-    """
-
-    bytes: int = 32 * 1024 * 1024
+    bytes: int = 32 * 1024 * 1024  # of its file
     pixels: int = 50_000_000
-    memory: int = 640 * 1024 * 1024
-    seconds: int = 10
-    edge: int = 480
-    drawn: int = 1024 * 1024
+    memory: int = 640 * 1024 * 1024  # of the child, in bytes
+    seconds: int = 10  # of processor time
+    edge: int = 480  # the longer side of the thumbnail
+    drawn: int = 1024 * 1024  # bytes of the thumbnail
 
 
 LIMITS = ThumbnailLimits()
 
 
-class Thumbnailer:
-    """Draws thumbnails one after the other with one child, and with a new one after it exceeded a limit.
-
-    *children* is how many were started so far.
-    """
+class Thumbnailer(SuccessiveChildren):
+    """Draws thumbnails one after the other."""
 
     def __init__(self, limits: ThumbnailLimits = LIMITS) -> None:
-        self.children = 0
+        super().__init__("tidegate.media.thumbnail_child", _cannot_start)
         self._limits = limits
-        self._child: LimitedChild | None = None
-
-    async def __aenter__(self) -> Thumbnailer:
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await self._end_child()
 
     async def make(self, content: bytes, kind: str) -> bytes:
         """A thumbnail of a picture whose content has the type *kind*.
@@ -82,29 +69,16 @@ class Thumbnailer:
 
     async def _asked(self, content: bytes, kind: str) -> Frame:
         limits = self._limits
-        if self._child is None:
-            self._child = await LimitedChild.start("tidegate.media.thumbnail_child", cannot_start=_cannot_start)
-            self.children += 1
-        child, answered = self._child, False
         job = {
             "kind": kind, "edge": limits.edge, "pixels": limits.pixels, "memory": limits.memory,
             "seconds": limits.seconds,
         }  # fmt: skip
         try:
-            await child.send(await asyncio.to_thread(pack, job, content))  # a copy of many megabytes
-            answer = await child.receive(_LEAST_WAITED + _WAITED_A_SECOND * limits.seconds)
-            answered = True
+            async with self.child_at_work() as child:
+                await child.send(await asyncio.to_thread(pack, job, content))  # a copy of many megabytes
+                return await child.receive(_LEAST_WAITED + _WAITED_A_SECOND * limits.seconds)
         except LimitExceeded as problem:
             raise NoThumbnail("The picture needs more memory or time than allowed.") from problem
-        finally:
-            if not answered:  # it is still busy, or dead
-                await self._end_child()
-        return answer
-
-    async def _end_child(self) -> None:
-        child, self._child = self._child, None
-        if child is not None:
-            await child.end()
 
 
 def _cannot_start(why: str) -> str:

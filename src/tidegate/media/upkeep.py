@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from hashlib import sha256
@@ -14,6 +14,7 @@ import structlog
 from tidegate.core.clock import Clock
 from tidegate.core.errors import MachineTrouble
 from tidegate.core.ids import Sha256
+from tidegate.core.task_groups import each
 from tidegate.database.pool import TROUBLE, Database, now_of
 from tidegate.events.kinds.media import MediaRemoved
 from tidegate.events.queries import feed
@@ -29,27 +30,28 @@ SWEEP_EVERY = timedelta(days=1)
 
 PAGE = 500
 
+DELETED_AT_ONCE = 50
+"""How many bytes a sweep deletes in one transaction, whose rows nobody else can use meanwhile."""
+
+DELETES_IN_FLIGHT = 8
+
 log = structlog.get_logger()
 
 OnChecked = Callable[[int, int], None]
-"""Receives how many files and bytes have been checked so far."""
+"""Receives how many files and bytes have been checked or deleted so far."""
 
 
 @dataclass(slots=True)
 class VerifyReport:
-    """What is kept, as the database and the store say.
-
-    *missing* rows have no bytes, *damaged* ones have others. *orphans* are bytes without a row. Files that are
-    *wanted_again* are fetched once more.
-    """
+    """What is kept, as the database and the store say."""
 
     checked: int = 0
     bytes: int = 0
-    missing: int = 0
-    damaged: int = 0
-    orphans: int = 0
+    missing: int = 0  # rows without bytes
+    damaged: int = 0  # rows whose bytes are others
+    orphans: int = 0  # bytes without a row
     orphan_bytes: int = 0
-    wanted_again: int = 0
+    wanted_again: int = 0  # files that are fetched once more
 
     @property
     def is_sound(self) -> bool:
@@ -58,11 +60,11 @@ class VerifyReport:
 
 @dataclass(slots=True)
 class SweepReport:
-    """What a sweep deleted: bytes without a row, bytes that no file has, and files that were left half fetched."""
+    """What a sweep deleted."""
 
-    orphans: int = 0
-    unused: int = 0
-    partial: int = 0
+    orphans: int = 0  # bytes without a row
+    unused: int = 0  # bytes that no file has
+    partial: int = 0  # files that were left half fetched
     bytes: int = 0
 
 
@@ -84,7 +86,7 @@ async def verify(
         if on_checked is not None:
             on_checked(report.checked, report.bytes)
         after = blobs[-1].sha256
-    for one in await orphans(database, store, before=None):
+    async for one in orphans(database, store, before=None):
         report.orphans += 1
         report.orphan_bytes += one.size
     return report
@@ -127,48 +129,67 @@ async def _is_sound(store: MediaStore, one: MediaBlob, *, quick: bool) -> bool:
     return digest.digest() == one.sha256
 
 
-async def orphans(database: Database, store: MediaStore, *, before: datetime | None) -> list[StoredBytes]:
-    """Bytes in the store that no row knows, put there before *before* where it is given."""
-    found: list[StoredBytes] = []
+async def orphans(database: Database, store: MediaStore, *, before: datetime | None) -> AsyncIterator[StoredBytes]:
+    """Bytes in the store that no row knows, put there before *before* where it is given; some at a time."""
     page: list[StoredBytes] = []
 
-    async def sort_out() -> None:
+    async def unknown() -> list[StoredBytes]:
         async with database.connection() as connection:
             known = await media_blobs.known(connection, [one.sha256 for one in page])
-        found.extend(one for one in page if one.sha256 not in known)
+        found = [one for one in page if one.sha256 not in known]
         page.clear()
+        return found
 
     async for one in store.entries():
         if before is None or one.put_at < before:
             page.append(one)
         if len(page) >= PAGE:
-            await sort_out()
-    if page:
-        await sort_out()
-    return found
+            for orphan in await unknown():
+                yield orphan
+    for orphan in await unknown():
+        yield orphan
 
 
 async def sweep(
-    database: Database, setup: MediaSetup, *, grace: timedelta = GRACE, orphans_too: bool = True
+    database: Database,
+    setup: MediaSetup,
+    *,
+    grace: timedelta = GRACE,
+    orphans_too: bool = True,
+    on_swept: OnChecked | None = None,
 ) -> SweepReport:
-    """Delete what nobody needs: bytes with their rows, and bytes without one."""
+    """Delete what nobody needs: bytes with their rows, and bytes without one.
+
+    It can be ended at any time: what it has not reached is left to the next. *on_swept* is told what is deleted so far.
+    """
     report = SweepReport()
     async with database.connection() as connection:
         before = await now_of(connection) - grace
+    await _move_stuck(database)
     await _end_unshown(database, before)
-    while True:
-        async with database.connection() as connection:
-            unused = await media_blobs.unused(connection, before, most=PAGE)
-        for sha256_ in unused:
-            await _sweep_unused(database, setup.store, sha256_, before, report)
-        if len(unused) < PAGE:
-            break
-    for one in await orphans(database, setup.store, before=before) if orphans_too else ():
-        await setup.store.delete(one.sha256)
-        report.orphans += 1
-        report.bytes += one.size
+    await _sweep_unused(database, setup.store, before, report, on_swept or _untold)
+    if orphans_too:
+        async for one in orphans(database, setup.store, before=before):
+            await setup.store.delete(one.sha256)
+            report.orphans += 1
+            report.bytes += one.size
+            (on_swept or _untold)(report.orphans + report.unused, report.bytes)
     report.partial = await _sweep_partial(database, setup.work.path)
     return report
+
+
+def _untold(_files: int, _size: int) -> None:
+    """Nobody watches."""
+
+
+async def _move_stuck(database: Database) -> None:
+    """Files whose channel nobody can read any more are fetched from another channel that shows them."""
+    after: tuple[str, int] | None = None
+    while True:
+        async with database.transaction() as connection:
+            after = await media_files.move_stuck(connection, after, most=PAGE)
+        if after is None:
+            return
 
 
 async def _end_unshown(database: Database, before: datetime) -> None:
@@ -182,16 +203,24 @@ async def _end_unshown(database: Database, before: datetime) -> None:
 
 
 async def _sweep_unused(
-    database: Database, store: MediaStore, sha256_: Sha256, before: datetime, report: SweepReport
+    database: Database, store: MediaStore, before: datetime, report: SweepReport, on_swept: OnChecked
 ) -> None:
-    """Delete bytes while their row is held: who wants them again waits, and trouble of the store keeps the row."""
-    async with database.transaction() as connection:
-        if not await media_blobs.drop_unused(connection, sha256_, before):
+    """Delete bytes while their rows are held: who wants them again waits, and trouble of the store keeps the rows."""
+    after: Sha256 | None = None
+    while True:
+        async with database.connection() as connection:
+            page = await media_blobs.unused(connection, before, after=after, most=PAGE)
+        for first in range(0, len(page.unused), DELETED_AT_ONCE):
+            async with database.transaction() as connection:
+                some = page.unused[first : first + DELETED_AT_ONCE]
+                dropped = await media_blobs.drop_unused(connection, some, before)
+                await each(dropped, lambda one: store.delete(one.sha256), at_once=DELETES_IN_FLIGHT)
+            report.unused += len(dropped)
+            report.bytes += sum(one.size for one in dropped)
+            on_swept(report.unused, report.bytes)
+        if page.last is None:
             return
-        size = await store.size(sha256_) or 0
-        await store.delete(sha256_)
-    report.unused += 1
-    report.bytes += size
+        after = page.last
 
 
 async def sweep_daily(database: Database, setup: MediaSetup, clock: Clock) -> None:

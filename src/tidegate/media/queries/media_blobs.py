@@ -87,15 +87,17 @@ async def note_missing(connection: Connection, digests: Collection[Sha256], *, r
         """,
         list(digests),
     )
-    # A thumbnail of kept bytes is drawn again. Of a file with nothing else it is fetched again.
+    # A thumbnail of a kept picture is drawn again. Of a file with nothing else, and of a video, it is fetched again.
     small = await connection.fetch(
         """
         UPDATE media_files
         SET thumbnail = NULL, changed_at = clock_now(),
-            state = CASE WHEN reason = 'thumbnail' AND channel IS NOT NULL THEN 'wanted' ELSE state END,
+            state = CASE WHEN channel IS NOT NULL
+                              AND (reason = 'thumbnail' OR state = 'kept' AND type NOT LIKE 'image/%')
+                         THEN 'wanted' ELSE state END,
             reason = CASE WHEN reason = 'thumbnail' AND channel IS NOT NULL THEN '' ELSE reason END
         WHERE thumbnail = ANY($1)
-        RETURNING state = 'wanted' AND part = 'thumbnail' AS wanted
+        RETURNING state = 'wanted' AS wanted
         """,
         list(digests),
     )
@@ -139,6 +141,14 @@ async def renew(connection: Connection, sha256: Sha256) -> None:
     await connection.execute("UPDATE media_blobs SET kept_at = clock_now() WHERE sha256 = $1", sha256)
 
 
+@dataclass(frozen=True, slots=True)
+class StoredSize:
+    """Bytes by their digest, and how many they are."""
+
+    sha256: Sha256
+    size: int
+
+
 _UNUSED = """
     b.kept_at < $1
     AND NOT EXISTS (SELECT FROM media_files f WHERE f.sha256 = b.sha256)
@@ -146,15 +156,39 @@ _UNUSED = """
 """
 
 
-async def unused(connection: Connection, before: datetime, *, most: int) -> list[Sha256]:
-    """Bytes that no file has any more, and that are older than *before*."""
-    rows = await connection.fetch(f"SELECT sha256 FROM media_blobs b WHERE {_UNUSED} LIMIT $2", before, most)
-    return [Sha256(row["sha256"]) for row in rows]
+@dataclass(frozen=True, slots=True)
+class UnusedPage:
+    """Of some bytes in the order of their digests, those that no file has any more; *last* is None at the end."""
+
+    unused: list[Sha256]
+    last: Sha256 | None
 
 
-async def drop_unused(connection: Connection, sha256: Sha256, before: datetime) -> bool:
-    """Forget such bytes; False where they are used again. The caller deletes them in the same transaction."""
-    found = await connection.fetchval(
-        f"DELETE FROM media_blobs b WHERE sha256 = $2 AND {_UNUSED} RETURNING sha256", before, sha256
+async def unused(connection: Connection, before: datetime, *, after: Sha256 | None = None, most: int) -> UnusedPage:
+    """Look at the next *most* bytes for such as no file has any more, and that are older than *before*."""
+    # The page is a step of its own, so that a look at all rows is never planned for one.
+    rows = await connection.fetch(
+        f"""
+        WITH b AS MATERIALIZED (
+            SELECT sha256, kept_at FROM media_blobs WHERE sha256 > coalesce($2, ''::bytea) ORDER BY sha256 LIMIT $3
+        )
+        SELECT b.sha256, {_UNUSED} AS unused FROM b ORDER BY b.sha256
+        """,
+        before, after, most,
+    )  # fmt: skip
+    last = Sha256(rows[-1]["sha256"]) if len(rows) == most else None
+    return UnusedPage([Sha256(row["sha256"]) for row in rows if row["unused"]], last)
+
+
+async def drop_unused(connection: Connection, digests: Collection[Sha256], before: datetime) -> list[StoredSize]:
+    """Forget such bytes, and say which they were. The caller deletes them in the same transaction.
+
+    Their sums are locked in one order, so that sweeps of two workers never wait for each other in a circle.
+    """
+    await connection.execute(
+        "SELECT FROM media_stored WHERE shard = ANY($1) ORDER BY shard FOR UPDATE", sorted({one[0] for one in digests})
     )
-    return found is not None
+    rows = await connection.fetch(
+        f"DELETE FROM media_blobs b WHERE sha256 = ANY($2) AND {_UNUSED} RETURNING sha256, size", before, list(digests)
+    )
+    return [from_row(StoredSize, row) for row in rows]

@@ -10,14 +10,15 @@ from tidegate.core.ids import AccountId, ChannelId, ChannelKey, FileId, MessageI
 from tidegate.database.pool import Connection
 from tidegate.database.row_values import from_row
 from tidegate.media.rules.media_policy import FilePart, PolicyKind, SkipReason
-from tidegate.platforms.interface import FileHandle
+from tidegate.platforms.interface import FileHandle, PhotoSize
 
 
 @dataclass(frozen=True, slots=True)
 class NotedFile:
     """A file of a message, and what the policy says: wanted (*part*), or skipped (*reason*), or *gone* already.
 
-    *expected* is the announced size of the part, 0 where nobody says. A handle is *until* when it can be used.
+    *expected* is the announced size of the part, 0 where nobody says. A handle is *until* when it can be used, and that
+    of the *still* as well, the platform's small picture of a file that is wanted whole.
     """
 
     file: FileId
@@ -30,6 +31,7 @@ class NotedFile:
     handle: FileHandle | None = None
     until: datetime | None = None
     gone: bool = False
+    still: PhotoSize | None = None
 
     @property
     def state(self) -> str:
@@ -40,7 +42,7 @@ class NotedFile:
 class WantedFile:
     """A file to fetch, and where from. *handle* is None where its message has to be read first.
 
-    One that was *tried* has failed or was put off before.
+    One that was *tried* has failed or was put off before. Of one that is *pictured* a thumbnail is kept already.
     """
 
     platform: str
@@ -55,30 +57,40 @@ class WantedFile:
     handle: FileHandle | None
     archive_part: bool
     tried: bool
+    still: FileHandle | None = None
+    still_size: int = 0
+    pictured: bool = False
 
 
 # A file that is kept stays kept, and one that the operator removed stays removed. Of a file that several channels show,
-# one that wants it is enough; only its own channel can take that back.
-_NOTE = """
+# one that wants it is enough; only its own channel can take that back. One whose channel can no longer be read is
+# fetched from the next that shows it.
+_READABLE = "c.enabled AND c.reader IS NOT NULL"
+_NOTE = f"""
     INSERT INTO media_files AS f
-        (platform, channel, handle_of, file, kind, state, reason, part, message, size, expected, handle, handle_until)
+        (platform, channel, handle_of, file, kind, state, reason, part, message, size, expected, handle, handle_until,
+         still, still_size)
     SELECT $1, $2, CASE WHEN g.handle IS NOT NULL THEN $3::bigint END, g.*
     FROM unnest($4::bigint[], $5::text[], $6::text[], $7::text[], $8::text[], $9::bigint[], $10::bigint[],
-                $11::bigint[], $12::text[], $13::timestamptz[])
-        AS g (file, kind, state, reason, part, message, size, expected, handle, until)
+                $11::bigint[], $12::text[], $13::timestamptz[], $14::text[], $15::bigint[])
+        AS g (file, kind, state, reason, part, message, size, expected, handle, until, still, still_size)
     ORDER BY g.file
     ON CONFLICT (platform, file) DO UPDATE
     SET kind = excluded.kind, state = excluded.state, reason = excluded.reason, part = excluded.part,
         channel = excluded.channel, message = excluded.message, size = excluded.size, expected = excluded.expected,
         handle = excluded.handle, handle_of = excluded.handle_of, handle_until = excluded.handle_until,
+        still = excluded.still, still_size = excluded.still_size,
         attempts = 0, next_try_at = NULL, changed_at = clock_now()
-    WHERE excluded.state <> 'gone' AND CASE f.state
-        WHEN 'kept' THEN false
-        WHEN 'gone' THEN excluded.state = 'wanted'
-        WHEN 'wanted' THEN f.channel IS NOT DISTINCT FROM excluded.channel
+    WHERE excluded.state <> 'gone' AND CASE
+        WHEN f.state = 'kept' THEN false
+        WHEN f.state = 'gone' THEN excluded.state = 'wanted'
+        WHEN f.state IN ('wanted', 'failed') AND f.channel IS DISTINCT FROM excluded.channel
+            THEN excluded.state = 'wanted'
+                AND NOT EXISTS (SELECT FROM channels c WHERE c.id = f.channel AND {_READABLE})
+        WHEN f.state = 'wanted' THEN f.channel IS NOT DISTINCT FROM excluded.channel
             AND (excluded.handle IS NOT NULL OR (excluded.state, excluded.part) <> ('wanted', f.part))
-        WHEN 'failed' THEN f.channel IS NOT DISTINCT FROM excluded.channel AND excluded.state = 'skipped'
-        ELSE f.reason <> ALL ('{removed,blocked}')
+        WHEN f.state = 'failed' THEN f.channel IS NOT DISTINCT FROM excluded.channel AND excluded.state = 'skipped'
+        ELSE f.reason <> ALL ('{{removed,blocked}}')
             AND CASE excluded.state
                 WHEN 'wanted' THEN NOT (f.reason = 'thumbnail' AND excluded.part = 'thumbnail')
                 ELSE f.channel IS NOT DISTINCT FROM excluded.channel AND f.reason NOT IN (excluded.reason, 'thumbnail')
@@ -99,7 +111,8 @@ async def note(
         [one.file for one in rows], [one.kind for one in rows], [one.state for one in rows],
         [one.reason for one in rows], [one.part or FilePart.WHOLE for one in rows], [one.message for one in rows],
         [one.size for one in rows], [one.expected for one in rows], [one.handle for one in rows],
-        [one.until for one in rows],
+        [one.until for one in rows], [None if one.still is None else one.still.handle for one in rows],
+        [0 if one.still is None else one.still.size for one in rows],
     )  # fmt: skip
 
 
@@ -111,8 +124,18 @@ _MOST_SOURCES = 5
 _DUE = "(f.state = 'wanted' OR (f.state = 'failed' AND f.next_try_at IS NOT NULL))"
 _WANTED = """
     f.platform, f.file, f.kind, f.part, f.channel, c.number, f.message, f.expected, f.attempts,
-    CASE WHEN f.handle_of = c.reader AND coalesce(f.handle_until > clock_now(), true) THEN f.handle END AS handle,
-    c.keeps_archives AND f.kind = 'document' AS archive_part, f.state = 'failed' AS tried
+    CASE WHEN f.kind = 'avatar' OR f.handle_of = c.reader AND coalesce(f.handle_until > clock_now(), true)
+        THEN f.handle END AS handle,
+    CASE WHEN f.handle_of = c.reader THEN f.still END AS still, f.still_size,
+    c.keeps_archives AND f.kind = 'document' AS archive_part, f.state = 'failed' AS tried,
+    f.thumbnail IS NOT NULL AS pictured
+"""
+
+_TAKE = f"""
+    SELECT {_WANTED} FROM media_files f JOIN channels c ON c.id = f.channel
+    WHERE f.channel = $2 AND c.reader = $1 AND c.enabled AND {_DUE}
+      AND coalesce(f.next_try_at <= clock_now(), true) AND {{kinds}}
+    ORDER BY f.message DESC, f.file LIMIT $3
 """
 
 
@@ -149,16 +172,10 @@ async def next_channel(connection: Connection, account: AccountId, after: Channe
 
 
 async def take(connection: Connection, account: AccountId, channel: ChannelKey, *, most: int) -> list[WantedFile]:
-    """Up to *most* files of a channel that are due, those of the newest messages first."""
-    rows = await connection.fetch(
-        f"""
-        SELECT {_WANTED} FROM media_files f JOIN channels c ON c.id = f.channel
-        WHERE f.channel = $2 AND c.reader = $1 AND c.enabled AND {_DUE}
-          AND coalesce(f.next_try_at <= clock_now(), true)
-        ORDER BY f.message DESC, f.file LIMIT $3
-        """,
-        account, channel, most,
-    )  # fmt: skip
+    """Up to *most* files of a channel that are due, those of the newest messages first, and avatars after all."""
+    rows = await connection.fetch(_TAKE.format(kinds="f.kind <> 'avatar'"), account, channel, most)
+    if len(rows) < most:
+        rows += await connection.fetch(_TAKE.format(kinds="f.kind = 'avatar'"), account, channel, most - len(rows))
     return [from_row(WantedFile, row, kind=PolicyKind(row["kind"]), part=FilePart(row["part"])) for row in rows]
 
 
@@ -176,12 +193,13 @@ async def next_due_at(connection: Connection, account: AccountId) -> datetime | 
 
 @dataclass(frozen=True, slots=True)
 class RenewedHandle:
-    """A new handle of a file, the announced size of what it reads, and how long it can be used."""
+    """A new handle of a file, the announced size of what it reads, and how long it can be used; its *still* as well."""
 
     file: FileId
     handle: FileHandle
     expected: int
     until: datetime | None
+    still: PhotoSize | None = None
 
 
 async def keep_handles(
@@ -191,12 +209,16 @@ async def keep_handles(
     await connection.execute(
         """
         UPDATE media_files f
-        SET handle = g.handle, handle_of = $2, handle_until = g.until, expected = g.expected
-        FROM unnest($3::bigint[], $4::text[], $5::bigint[], $6::timestamptz[]) AS g (file, handle, expected, until)
+        SET handle = g.handle, handle_of = $2, handle_until = g.until, expected = g.expected, still = g.still,
+            still_size = g.still_size
+        FROM unnest($3::bigint[], $4::text[], $5::bigint[], $6::timestamptz[], $7::text[], $8::bigint[])
+            AS g (file, handle, expected, until, still, still_size)
         WHERE f.platform = $1 AND f.file = g.file AND f.state IN ('wanted', 'failed')
         """,
         platform, account, [one.file for one in renewed], [one.handle for one in renewed],
         [one.expected for one in renewed], [one.until for one in renewed],
+        [None if one.still is None else one.still.handle for one in renewed],
+        [0 if one.still is None else one.still.size for one in renewed],
     )  # fmt: skip
 
 
@@ -220,13 +242,7 @@ async def kept(connection: Connection, one: WantedFile, found: KeptBytes) -> boo
 
     Of a file that only a thumbnail is kept of, *found* is the thumbnail.
     """
-    await connection.execute(
-        """
-        INSERT INTO media_blobs (sha256, size, type) VALUES ($1, $2, $3)
-        ON CONFLICT (sha256) DO UPDATE SET missing_at = NULL, kept_at = clock_now()
-        """,
-        found.sha256, found.size, found.type,
-    )  # fmt: skip
+    await _note_bytes(connection, found)
     whole = one.part is FilePart.WHOLE
     updated = await connection.fetchval(
         """
@@ -234,14 +250,36 @@ async def kept(connection: Connection, one: WantedFile, found: KeptBytes) -> boo
         SET state = CASE WHEN $4 THEN 'kept' ELSE 'skipped' END, reason = CASE WHEN $4 THEN '' ELSE 'thumbnail' END,
             sha256 = CASE WHEN $4 THEN $3 ELSE sha256 END, thumbnail = CASE WHEN $4 THEN thumbnail ELSE $3 END,
             type = CASE WHEN $4 THEN $5 ELSE type END, size = CASE WHEN $4 THEN $6 ELSE size END,
-            attempts = 0, next_try_at = NULL, handle = NULL, handle_of = NULL, handle_until = NULL,
-            changed_at = clock_now()
+            attempts = 0, next_try_at = NULL, handle = CASE WHEN kind = 'avatar' THEN handle END, handle_of = NULL,
+            handle_until = NULL, still = NULL, still_size = 0, changed_at = clock_now()
         WHERE platform = $1 AND file = $2 AND state IN ('wanted', 'failed') AND part = $7
         RETURNING file
         """,
         one.platform, one.file, found.sha256, whole, found.type, found.size, one.part,
     )  # fmt: skip
     return updated is not None
+
+
+async def pictured(connection: Connection, one: WantedFile, found: KeptBytes) -> None:
+    """The platform's small picture of a file is in the store; the file itself is still to be fetched."""
+    await _note_bytes(connection, found)
+    await connection.execute(
+        """
+        UPDATE media_files SET thumbnail = $3
+        WHERE platform = $1 AND file = $2 AND state IN ('wanted', 'failed') AND thumbnail IS NULL
+        """,
+        one.platform, one.file, found.sha256,
+    )  # fmt: skip
+
+
+async def _note_bytes(connection: Connection, found: KeptBytes) -> None:
+    await connection.execute(
+        """
+        INSERT INTO media_blobs (sha256, size, type) VALUES ($1, $2, $3)
+        ON CONFLICT (sha256) DO UPDATE SET missing_at = NULL, kept_at = clock_now()
+        """,
+        found.sha256, found.size, found.type,
+    )  # fmt: skip
 
 
 async def failed(
@@ -273,27 +311,65 @@ async def skip(connection: Connection, files: Collection[WantedFile], reason: Sk
     )  # fmt: skip
 
 
+async def move(connection: Connection, one: WantedFile, *, elsewhere: bool = False) -> bool:
+    """Have a file fetched from another message that shows it, with *elsewhere* from another channel, if there is one.
+
+    Each move counts as a try, so that it ends.
+    """
+    moved = await connection.fetchval(
+        f"""
+        UPDATE media_files f
+        SET channel = o.channel, message = o.message, handle = NULL, handle_of = NULL, handle_until = NULL,
+            still = NULL, state = 'wanted', reason = '', next_try_at = NULL, attempts = attempts + 1
+        FROM (SELECT a.channel, a.message FROM attachments a
+              JOIN channels c ON c.id = a.channel AND c.platform = $1 AND {_READABLE}
+              JOIN messages m ON m.channel = a.channel AND m.id = a.message AND m.deleted_at IS NULL
+              WHERE a.file = $2 AND CASE WHEN $6 THEN a.channel <> $3 ELSE (a.channel, a.message) <> ($3, $4) END
+              ORDER BY a.message DESC LIMIT 1) AS o
+        WHERE f.platform = $1 AND f.file = $2 AND f.state IN ('wanted', 'failed') AND f.attempts < $5
+        RETURNING f.file
+        """,
+        one.platform, one.file, one.channel, one.message, _MOST_SOURCES, elsewhere,
+    )  # fmt: skip
+    return moved is not None
+
+
+async def move_stuck(connection: Connection, after: tuple[str, int] | None, *, most: int) -> tuple[str, int] | None:
+    """Of up to *most* files that wait in channels nobody can read, have those fetched that another channel shows.
+
+    Returns the platform and number to go on after; None at the end.
+    """
+    rows = await connection.fetch(
+        f"""
+        WITH stuck AS MATERIALIZED (
+            SELECT f.platform, f.file FROM media_files f LEFT JOIN channels c ON c.id = f.channel
+            WHERE (f.platform, f.file) > ($1, $2) AND (c.id IS NULL OR NOT ({_READABLE}))
+              AND (f.state = 'wanted' OR (f.state = 'failed' AND f.next_try_at IS NOT NULL))
+            ORDER BY f.platform, f.file LIMIT $3
+        ), moved AS (
+            UPDATE media_files f
+            SET channel = o.channel, message = o.message, handle = NULL, handle_of = NULL, handle_until = NULL,
+                still = NULL, state = 'wanted', reason = '', next_try_at = NULL, changed_at = clock_now()
+            FROM stuck s CROSS JOIN LATERAL (
+                SELECT a.channel, a.message FROM attachments a
+                JOIN channels c ON c.id = a.channel AND c.platform = s.platform AND {_READABLE}
+                JOIN messages m ON m.channel = a.channel AND m.id = a.message AND m.deleted_at IS NULL
+                WHERE a.file = s.file ORDER BY a.message DESC LIMIT 1) AS o
+            WHERE f.platform = s.platform AND f.file = s.file
+        )
+        SELECT platform, file FROM stuck ORDER BY platform, file
+        """,
+        *(after or ("", -(2**63))), most,
+    )  # fmt: skip
+    return (rows[-1]["platform"], rows[-1]["file"]) if len(rows) == most else None
+
+
 async def lose(connection: Connection, one: WantedFile) -> bool:
     """The message of a file no longer shows it: another message that does takes its place, else it is gone.
 
     Returns whether there is another.
     """
-    moved = await connection.fetchval(
-        """
-        UPDATE media_files f
-        SET channel = o.channel, message = o.message, handle = NULL, handle_of = NULL, handle_until = NULL,
-            attempts = attempts + 1
-        FROM (SELECT a.channel, a.message FROM attachments a
-              JOIN channels c ON c.id = a.channel AND c.platform = $1 AND c.enabled
-              JOIN messages m ON m.channel = a.channel AND m.id = a.message AND m.deleted_at IS NULL
-              WHERE a.file = $2 AND (a.channel, a.message) <> ($3, $4)
-              ORDER BY a.message DESC LIMIT 1) AS o
-        WHERE f.platform = $1 AND f.file = $2 AND f.state IN ('wanted', 'failed') AND f.attempts < $5
-        RETURNING f.file
-        """,
-        one.platform, one.file, one.channel, one.message, _MOST_SOURCES,
-    )  # fmt: skip
-    if moved is not None:
+    if await move(connection, one):
         return True
     await connection.execute(
         """
@@ -313,7 +389,7 @@ async def erase(connection: Connection, channel: ChannelKey, files: Collection[F
         """
         UPDATE media_files f
         SET state = 'gone', reason = 'Its message was erased.', sha256 = NULL, thumbnail = NULL, channel = NULL,
-            message = NULL, handle = NULL, handle_of = NULL, handle_until = NULL, next_try_at = NULL,
+            message = NULL, handle = NULL, still = NULL, handle_of = NULL, handle_until = NULL, next_try_at = NULL,
             changed_at = clock_now()
         FROM channels c
         WHERE c.id = $1 AND f.platform = c.platform AND f.file = ANY($2) AND NOT EXISTS (
@@ -345,6 +421,7 @@ async def end_unshown(
               AND (f.sha256 IS NOT NULL OR f.thumbnail IS NOT NULL OR f.state IN ('wanted', 'failed'))
               AND NOT EXISTS (SELECT FROM attachments a JOIN channels c ON c.id = a.channel
                               WHERE a.file = f.file AND c.platform = f.platform)
+              AND NOT EXISTS (SELECT FROM avatars v WHERE v.platform = f.platform AND v.file = f.file)
         )
         SELECT platform, file FROM page ORDER BY platform, file
         """,

@@ -5,27 +5,18 @@ Each is reported once when it begins and once when it ends, however many files a
 
 from __future__ import annotations
 
-from tidegate.archives.queries.archive_pauses import MachinePause
 from tidegate.core.ids import AccountId
 from tidegate.database.pool import Connection
 from tidegate.events.kinds.media import MediaPaused, MediaResumed
 from tidegate.events.queries import feed
+from tidegate.workers.queries.machine_pauses import MachinePause
 
 _MEDIA = MachinePause("media_pauses", "media")
 
 
 async def note_pause(connection: Connection, account: AccountId, where: str, sentence: str) -> None:
     """Files of *account* wait for *where*, a disk or a store; reported when the account is the first to wait there."""
-    others = await _MEDIA.accounts_on(connection, where)
-    await connection.execute(
-        """
-        INSERT INTO media_pauses (account, machine, sentence) VALUES ($1, $2, $3)
-        ON CONFLICT (account) DO UPDATE SET machine = excluded.machine, sentence = excluded.sentence
-        """,
-        account, where, sentence,
-    )  # fmt: skip
-    if not others:
-        await feed.record(connection, where, MediaPaused(sentence=sentence))
+    await _MEDIA.note(connection, account, where, MediaPaused(sentence=sentence), sentence=sentence)
 
 
 async def clear_pause(connection: Connection, account: AccountId) -> None:

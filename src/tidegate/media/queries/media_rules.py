@@ -156,11 +156,9 @@ async def drop_rules(
 
 async def keep_archives(connection: Connection, key: ChannelKey, *, keep: bool) -> None:
     """Whether the archives of a channel are kept with their bytes."""
-    changed = await connection.fetchval(
-        "UPDATE channels SET keeps_archives = $2 WHERE id = $1 AND keeps_archives <> $2 RETURNING id", key, keep
+    await connection.execute(
+        "UPDATE channels SET keeps_archives = $2 WHERE id = $1 AND keeps_archives <> $2", key, keep
     )
-    if changed is not None:
-        await connection.execute("DELETE FROM media_plans WHERE channel = $1", key)
 
 
 async def _raise_revision(connection: Connection) -> None:

@@ -101,7 +101,8 @@ PASSED = 5_000
 """How many files are passed at a time to find those that are looked for; then the reader asks on from there."""
 
 _SOURCE = """(
-    SELECT * FROM attachments WHERE channel = $1 AND (message, number) {past} ($2, $3) AND role <> 'emoji'
+    SELECT * FROM attachments WHERE channel = $1 AND (message, number) {past} ($2, $3)
+      AND role NOT IN ('emoji', 'reaction')
     ORDER BY message {way}, number {way} LIMIT $4
 )"""
 _PAGE = (
@@ -158,7 +159,7 @@ async def page(
     passed = await connection.fetchrow(
         """
         SELECT message, number FROM attachments
-        WHERE channel = $1 AND (message, number) < ($2, $3) AND role <> 'emoji'
+        WHERE channel = $1 AND (message, number) < ($2, $3) AND role NOT IN ('emoji', 'reaction')
         ORDER BY message DESC, number DESC OFFSET $4 LIMIT 1
         """,
         channel, before.message, before.number, PASSED - 1,

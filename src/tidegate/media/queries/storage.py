@@ -57,28 +57,42 @@ async def mirrored_places(connection: Connection) -> list[MediaPlace]:
     return [from_row(MediaPlace, row) for row in rows]
 
 
+_HIGHEST = (1 << 63) - 1
+
+
 @dataclass(frozen=True, slots=True)
 class ReleasedFiles:
-    """How many files were removed, and how many another channel keeps from now on."""
+    """How many files were removed, and how many another channel keeps from now on.
+
+    *last* is the message and file to go on below; None at the end.
+    """
 
     removed: int
     moved: int
+    last: tuple[int, int] | None = None
 
 
 async def release(
-    connection: Connection, channel: ChannelKey, kind: PolicyKind, *, keepers: Collection[ChannelKey], most: int
+    connection: Connection,
+    channel: ChannelKey,
+    kind: PolicyKind,
+    *,
+    keepers: Collection[ChannelKey],
+    below: tuple[int, int] | None = None,
+    most: int,
 ) -> ReleasedFiles:
-    """Remove up to *most* kept files of a kind from a channel. A sweep deletes their bytes.
+    """Remove up to *most* kept files of a kind from a channel, from the newest message down. A sweep deletes them.
 
     They are not fetched again unless the operator names them. One that a message of *keepers* shows goes over to it.
     """
     rows = await connection.fetch(
         """
-        WITH g AS (
-            SELECT platform, file FROM media_files
-            WHERE channel = $1 AND kind = $2 AND state = 'kept' LIMIT $3 FOR UPDATE
+        WITH g AS MATERIALIZED (
+            SELECT platform, file, message FROM media_files
+            WHERE channel = $1 AND kind = $2 AND state = 'kept' AND message <= $6 AND (message, file) < ($6, $7)
+            ORDER BY message DESC, file DESC LIMIT $3 FOR UPDATE
         ), o AS (
-            SELECT g.platform, g.file, x.channel, x.message FROM g LEFT JOIN LATERAL (
+            SELECT g.platform, g.file, g.message AS was, x.channel, x.message FROM g LEFT JOIN LATERAL (
                 SELECT a.channel, a.message FROM attachments a JOIN channels c ON c.id = a.channel
                 WHERE a.file = g.file AND c.platform = g.platform AND a.channel = ANY($5) AND a.channel <> $1
                 ORDER BY a.message DESC LIMIT 1
@@ -92,12 +106,13 @@ async def release(
             channel = coalesce(o.channel, f.channel), message = coalesce(o.message, f.message),
             changed_at = clock_now()
         FROM o WHERE f.platform = o.platform AND f.file = o.file
-        RETURNING o.channel IS NOT NULL AS moved
+        RETURNING o.channel IS NOT NULL AS moved, o.was, f.file
         """,
-        channel, kind, most, SkipReason.REMOVED, list(keepers),
+        channel, kind, most, SkipReason.REMOVED, list(keepers), *(below or (_HIGHEST, _HIGHEST)),
     )  # fmt: skip
     moved = len([row for row in rows if row["moved"]])
-    return ReleasedFiles(len(rows) - moved, moved)
+    last = min((row["was"], row["file"]) for row in rows) if len(rows) == most else None
+    return ReleasedFiles(len(rows) - moved, moved, last)
 
 
 # What would have to be fetched
@@ -108,11 +123,11 @@ _SAMPLED = 200_000
 
 @dataclass(frozen=True, slots=True)
 class ReaderEstimate:
-    """About how many files, and bytes of them, one platform's account would fetch."""
+    """What one account would fetch, estimated from a sample."""
 
     platform: str
     files: int
-    bytes: int
+    bytes: int  # of these files together
 
 
 async def estimate(connection: Connection) -> list[ReaderEstimate]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import timedelta
 
 from tidegate.core.ids import Sha256
 from tidegate.database.pool import Connection
@@ -19,7 +20,7 @@ class WaitingPicture:
 
     sha256: Sha256
     size: int
-    type: str
+    type: str  # its media type
 
 
 async def waiting(connection: Connection, after: Sha256, *, most: int) -> list[WaitingPicture]:
@@ -28,12 +29,35 @@ async def waiting(connection: Connection, after: Sha256, *, most: int) -> list[W
         f"""
         SELECT DISTINCT f.sha256, b.size, b.type FROM media_files f JOIN media_blobs b ON b.sha256 = f.sha256
         WHERE f.state = 'kept' AND f.thumbnail IS NULL AND {_PICTURES} AND f.sha256 > $1
-          AND b.no_thumbnail IS NULL AND b.missing_at IS NULL
+          AND b.no_thumbnail IS NULL AND b.missing_at IS NULL AND coalesce(b.drawing_until <= clock_now(), true)
         ORDER BY f.sha256 LIMIT $2
         """,
         after, most,
     )  # fmt: skip
     return [from_row(WaitingPicture, row) for row in rows]
+
+
+CLAIMED_FOR = timedelta(minutes=1)
+"""Longer than the drawing of one picture may take: after it, the worker that began is taken for dead."""
+
+
+async def claim(connection: Connection, sha256: Sha256) -> bool:
+    """Whether this worker may draw the thumbnail of these bytes; no other draws it meanwhile."""
+    claimed = await connection.fetchval(
+        """
+        UPDATE media_blobs SET drawing_until = clock_now() + $2
+        WHERE sha256 = $1 AND coalesce(drawing_until <= clock_now(), true)
+          AND EXISTS (SELECT FROM media_files WHERE sha256 = $1 AND thumbnail IS NULL)
+        RETURNING sha256
+        """,
+        sha256, CLAIMED_FOR,
+    )  # fmt: skip
+    return claimed is not None
+
+
+async def give_back(connection: Connection, sha256: Sha256) -> None:
+    """No worker draws the thumbnail of these bytes any more."""
+    await connection.execute("UPDATE media_blobs SET drawing_until = NULL WHERE sha256 = $1", sha256)
 
 
 async def drawn(connection: Connection, of: Sha256, made: KeptBytes) -> bool:
@@ -52,6 +76,7 @@ async def drawn(connection: Connection, of: Sha256, made: KeptBytes) -> bool:
     await connection.execute(
         "UPDATE media_files SET thumbnail = $2 WHERE sha256 = $1 AND thumbnail IS NULL", of, made.sha256
     )
+    await give_back(connection, of)
     return True
 
 

@@ -27,10 +27,10 @@ class PolicyKind(StrEnum):
 
 
 class MediaAction(StrEnum):
-    """What is done with files: bytes kept, only the platform's small picture of them kept, or neither."""
+    """What is done with files."""
 
-    KEEP = "keep"
-    THUMBNAIL = "thumbnail"
+    KEEP = "keep"  # their bytes are kept
+    THUMBNAIL = "thumbnail"  # only the platform's small picture of them is kept
     NO = "no"
 
 
@@ -54,6 +54,7 @@ class SkipReason(StrEnum):
     PROTECTED = "protected"
     FLEETING = "fleeting"
     CHANNEL_LIMIT = "channel_limit"
+    TOTAL_LIMIT = "total_limit"
     REMOVED = "removed"
     BLOCKED = "blocked"
 
@@ -69,6 +70,7 @@ REASONS = {
     SkipReason.PROTECTED: "The channel or the message forbids saving.",
     SkipReason.FLEETING: "The file destroys itself after it was seen.",
     SkipReason.CHANNEL_LIMIT: "The limit of its channel was reached.",
+    SkipReason.TOTAL_LIMIT: "The file alone is larger than the limit for all files together.",
     SkipReason.REMOVED: "The operator removed it.",
     SkipReason.BLOCKED: "The operator blocked its content.",
 }
@@ -83,37 +85,34 @@ def sentence_of(reason: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class MediaRule:
-    """What the operator wants of files in one place, of one kind or of all; None says nothing.
-
-    *largest* is the limit for one file, *beyond* is done with larger ones. *whole_limit* is for all files of a channel.
-    """
+    """What the operator wants of files in one place, of one kind or of all; None says nothing."""
 
     account: AccountId | None = None
     channel: ChannelKey | None = None
     kind: PolicyKind | None = None
     action: MediaAction | None = None
-    largest: int | None = None
-    beyond: MediaAction | None = None
-    whole_limit: int | None = None
+    largest: int | None = None  # the limit for one file
+    beyond: MediaAction | None = None  # what is done with larger ones
+    whole_limit: int | None = None  # for all files of a channel
 
 
 @dataclass(frozen=True, slots=True)
 class KindPolicy:
-    """What all rules together say about files of one kind in one channel; no *whole_limit* is none."""
+    """What all rules together say about files of one kind in one channel."""
 
     action: MediaAction
     largest: int
     beyond: MediaAction
-    whole_limit: int | None = None
+    whole_limit: int | None = None  # None: no limit
 
 
 @dataclass(frozen=True, slots=True)
 class PolicyState:
-    """The policy beside its rules. Without a *total_limit* it is chosen by the disk."""
+    """The policy beside its rules."""
 
     enabled: bool
-    total_limit: int | None = None
-    keep_protected: bool = False
+    total_limit: int | None = None  # None: chosen by the disk
+    keep_protected: bool = False  # also files that their channel forbids to save
     revision: int = 1
 
 
@@ -131,22 +130,22 @@ class MediaPlace:
 
 @dataclass(frozen=True, slots=True)
 class MediaFacts:
-    """A file as the policy sees it. A size of 0 is unknown. *fleeting* media destroy themselves."""
+    """A file as the policy sees it."""
 
     kind: PolicyKind
-    size: int
+    size: int  # 0 is unknown
     protected: bool = False
-    fleeting: bool = False
+    fleeting: bool = False  # it destroys itself
     archive_part: bool = False
     thumbnail: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class MediaVerdict:
-    """What becomes of a file: a *part* of it is wanted, or it is skipped for a *reason*."""
+    """What becomes of a file."""
 
-    part: FilePart | None
-    reason: SkipReason | None = None
+    part: FilePart | None  # what is wanted of it
+    reason: SkipReason | None = None  # why it is skipped, where nothing is wanted
 
     @property
     def wanted(self) -> bool:
@@ -239,6 +238,14 @@ def kind_of(*, form: str, kind: str, mime: str) -> PolicyKind:
     return {"video": PolicyKind.VIDEO, "audio": PolicyKind.VOICE, "image": PolicyKind.PICTURE}.get(
         family if kind == "media" else "", PolicyKind.DOCUMENT
     )
+
+
+_MOVING = ("video", "round video", "animation", "sticker")
+
+
+def needs_still(*, form: str, mime: str) -> bool:
+    """Whether only the platform can make a small picture of a file: of a video, or of a sticker that moves."""
+    return form in _MOVING and not mime.startswith("image/")
 
 
 _FORMS = {
