@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import product
@@ -29,10 +27,11 @@ from tidegate.core.message_content import (
 from tidegate.database.pool import Connection, Database
 from tidegate.history.queries import messages
 from tidegate.platforms.interface import File, FileForm, Message
-from tidegate.search.queries import search_windows
-from tidegate.search.queries.search import HitOrder, SearchRequest, SearchResults, _matches, count, search
-from tidegate.search.queries.search_windows import ExpectedMatches, back_from
+from tidegate.search.queries.message_matches import PLANNED_ONCE, SqlValues, matches
+from tidegate.search.queries.search import SearchResults, count, search
+from tidegate.search.rules import search_plan
 from tidegate.search.rules.query_language import read_query
+from tidegate.search.rules.search_plan import HitOrder, SearchPlan, SearchRequest, Survey, decide_plan
 
 pytestmark = pytest.mark.both_servers
 
@@ -198,7 +197,7 @@ class TestOrder:
 
     async def test_it_says_among_how_many_it_weighed(self, database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
         """Relevance is weighed among the newest matches; when there are more, the number is told."""
-        monkeypatch.setattr("tidegate.search.queries.search.RANKED", 3)
+        monkeypatch.setattr(search_plan, "RANKED", 3)
         async with database.transaction() as connection:
             key = await channel(connection)
             await messages.store(connection, key, [said(1, "tower tower"), said(2, "tower")])
@@ -209,86 +208,85 @@ class TestOrder:
             assert (many.weighed, many.found[0].id) == (3, 4)
 
 
-class TestWindows:
+class TestPlans:
     @pytest.mark.parametrize("order", HitOrder)
-    async def test_a_window_changes_nothing_but_the_time_it_takes(
+    async def test_a_plan_changes_nothing_but_the_time_it_takes(
         self, database: Database, monkeypatch: pytest.MonkeyPatch, order: HitOrder
     ) -> None:
-        """What is found through windows is what is found without: for common words, and for those long out of use."""
-        # A hundred and more words: about fewer PostgreSQL's statistics say nothing of a word's beginning.
+        """What each plan finds is what looking at every message finds: common, rare and long unused words, filters."""
         texts = [
             f"{'old' if number < 300 else 'new'} {'rare' if number % 97 == 0 else 'x'} filler{number % 150}"
             for number in range(1, 600)
         ]
-        typed = ["old", "new", "x", "rare", "old rare", "author:ada", "new before:2026-06-30"]
-        typed += ["x after:2026-06-30", "x after:2026-06-30 before:2027-03-01"]
-        monkeypatch.setattr("tidegate.search.queries.search.RANKED", 40)
+        typed = ["old", "new", "x", "rare", "old rare", "x OR rare", "x -old", "author:ada", "new before:2026-06-30"]
+        typed += ["x after:2026-06-30", "x after:2026-06-30 before:2027-03-01", "x topic:3", "topic:3"]
         async with database.transaction() as connection:
             account = await add_account(connection, "reader")
             key, other = [(await add_channel(connection, account, number)).key for number in (7, 8)]
-            everything = [said(number, text) for number, text in enumerate(texts, start=1)]
+            everything = [
+                replace(said(number, text), topic=TopicId(number % 5 or 5))
+                for number, text in enumerate(texts, start=1)
+            ]
             await messages.store(connection, key, everything[::2])
             await messages.store(connection, other, everything[1::2])
+            await connection.execute(
+                "INSERT INTO places (channel, topic, title) VALUES ($1, 3, ''), ($2, 3, '')", key, other
+            )
         await database.pool.execute("ANALYZE messages")
+        used: set[tuple[bool, bool]] = set()
+
+        def noted(asked: SearchRequest, survey: Survey) -> SearchPlan:
+            plan = choose(asked, survey)
+            used.add((plan.by_index, plan.is_bounded))
+            return plan
+
         async with database.connection() as connection:
-            assert await expected_matches(connection, "old") == pytest.approx(299, abs=5)
-            queries = [(query, within) for within in (None, [key]) for query in typed]
+            queries = [(query, within) for within in (None, [key], [key, other]) for query in typed]
             plainly = [await ids(connection, query, order=order, within=within) for query, within in queries]
-            monkeypatch.setattr(search_windows, "_FEW", 5)
-            for counted, look in product((20_000, 0), (0.0, 1.0, 1e9)):  # a look that costs nothing; one never worth it
-                monkeypatch.setattr(search_windows, "_COUNTED", counted)
-                monkeypatch.setattr(search_windows, "_LOOK", look)
+            choose = decide_plan
+            monkeypatch.setattr("tidegate.search.queries.search.decide_plan", noted)
+            monkeypatch.setattr("tidegate.search.queries.message_matches.LOOKED", 10)
+            monkeypatch.setattr(search_plan, "LOOKED", 10)
+            monkeypatch.setattr(search_plan, "RANKED", 50)
+            for look, find, dense in product((0.0, 1e9), (0.0, 1e9), (3, 11)):
+                monkeypatch.setattr(search_plan, "_LOOK", look)
+                monkeypatch.setattr(search_plan, "_FIND", find)
+                monkeypatch.setattr(search_plan, "DENSE", dense)
+                monkeypatch.setattr("tidegate.search.queries.message_matches.DENSE", dense)
                 found = [await ids(connection, query, order=order, within=within) for query, within in queries]
-                assert found == plainly
+                if order is HitOrder.NEWEST:
+                    assert found == plainly
+                else:  # by relevance a bounded plan ranks fewer, and never fewer than are shown
+                    assert [len(one) for one in found] == [len(one) for one in plainly]
+                assert [
+                    await count(connection, read_query(query, here), channels=within) for query, within in queries
+                ] == [await counted(connection, query, within) for query, within in queries]
+        assert used >= {(False, True), (True, False), (True, True)}
         assert all(len(found) > 1 for found in plainly[:4])
 
-    async def test_windows_widen_and_end_with_everything(
-        self, database: Database, superuser: Callable[[str], Awaitable[object]], monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        """Each reaches farther back than the one before it; few matches, or statistics that are missing, need none."""
-        monkeypatch.setattr(search_windows, "_FEW", 5)
+    async def test_words_that_only_must_be_missing(self, database: Database) -> None:
+        """They narrow a filter, and the index is not asked for them."""
         async with database.transaction() as connection:
-            key = await channel(connection)
-            await messages.store(connection, key, [said(number, "x") for number in range(1, 600)])
-        await database.pool.execute("ANALYZE messages")
-        for counted in (20_000, 0):
-            monkeypatch.setattr(search_windows, "_COUNTED", counted)
-            found = await edges(database, expecting(300), depth=10)
-            assert (len(found) > 2, found[-1], found[:-1]) == (True, None, sorted(filter(None, found), reverse=True))
-        assert await edges(database, expecting(4), depth=10) == [None]
-        await superuser("DELETE FROM pg_statistic WHERE starelid = 'messages'::regclass")
-        assert await edges(database, expecting(300), depth=10) == [None]
+            await messages.store(connection, await channel(connection), TEXTS)
+            assert await ids(connection, "author:ada -dragon") == [7, 6, 5, 4, 3]
 
-    async def test_a_sample_tells_what_the_planner_does_not_know(
-        self, database: Database, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        """Of the thousand words that begin with one character its statistics have a few; they are common together."""
-        texts = [f"\u65b0{chr(0x4E00 + number)}" if number % 2 else "else" for number in range(1, 4_000)]
+    async def test_many_messages_keep_a_search_away_from_sorting_all_matches(self, database: Database) -> None:
+        """Every statement of a search uses an index that has what it needs, also where nothing was analysed yet."""
         async with database.transaction() as connection:
-            key = await channel(connection)
-            await messages.store(connection, key, [said(number, text) for number, text in enumerate(texts, start=1)])
-        await database.pool.execute("ANALYZE messages")
-        asked = SearchRequest(read_query("\u65b0", here), None, HitOrder.RELEVANCE, 50)
-        async with database.connection() as connection:
-            assert await expected_matches(connection, "\u65b0") < 1_000
-            monkeypatch.setattr("tidegate.search.queries.search._SAMPLE", 1)
-            assert await _matches(connection, asked, 3_999) == pytest.approx(2_000, rel=0.5)
+            await messages.store(connection, await channel(connection), [said(number, "x") for number in range(1, 900)])
+            asked = SearchRequest(read_query("x", here), None, HitOrder.NEWEST, 20)
+            values = SqlValues()
+            text = matches(asked, SearchPlan(by_index=True, words="'x':*", low=NOON, time_keys=(1, 2)), "0", values)
+            await connection.execute(PLANNED_ONCE)
+            plan = "\n".join(row[0] for row in await connection.fetch(f"EXPLAIN {text}", *values.all))
+            assert "messages_found" in plan
+            assert "Seq Scan" not in plan
 
 
-async def expected_matches(connection: Connection, word: str) -> int:
-    plan = await connection.fetchval(
-        "EXPLAIN (FORMAT JSON) SELECT FROM messages WHERE words @@ $1::text::tsquery", f"'{word}':*"
-    )
-    return int(json.loads(plan)[0]["Plan"]["Plan Rows"])
-
-
-def expecting(matches: int) -> ExpectedMatches:
-    return ExpectedMatches(matches, rows=600, others=600, entries=matches)
-
-
-async def edges(database: Database, expected: ExpectedMatches, depth: int) -> Sequence[datetime | None]:
-    async with database.connection() as connection:
-        return [window.low async for window in back_from(connection, (None, None), expected, depth)]
+async def counted(connection: Connection, typed: str, within: list[int] | None) -> int:
+    query = read_query(typed, here)
+    everything = await search(connection, query, channels=within, most=10_000)
+    return len(everything.found)
 
 
 def shown(name: str, form: FileForm) -> File:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -63,7 +65,31 @@ def test_a_word_is_short_enough_to_be_stored(texts: list[str]) -> None:
 def test_a_phrase_does_not_reach_over_two_texts() -> None:
     """Between the text of a message and the name of its file there is a step too many."""
     assert vector(["red dragon", "", "wing"]) == "'red':1 'dragon':2 'wing':4"
-    assert vector(["a b a"], ["has:file"]) == "'has:file' 'a':1,3 'b':2"
+    assert vector(["a b a"], ["has:file"]) == "'has:file' 'a':1 'b':2 'a':3"
+    assert vector(["red\x01dragon", "wing"]) == "'red':1 'dragon':2 'wing':4"
+
+
+ASCII = st.text("aB9 .'\\\x01\x7f\n_-", max_size=30) | st.just("x" * 201) | st.just("a b " * 600)
+
+
+@given(st.lists(ASCII | st.text(max_size=8), max_size=5))
+def test_a_row_is_found_by_every_word_of_its_texts(texts: list[str]) -> None:
+    """Each word is in its order, and between two texts there is a step, however plain the texts are."""
+    places = placed(vector(texts, ["has:file"]))
+    said = [[word.text for word in words_of(text)] for text in texts]
+    assert [places[place] for place in sorted(places)] == [word for words in said for word in words]
+    at = 0
+    for words in filter(None, said):
+        assert not at or at + 1 not in places
+        first = min(place for place in places if place > at)
+        at = first + len(words) - 1
+        assert [places[place] for place in range(first, at + 1)] == words
+
+
+def placed(written: str) -> dict[int, str]:
+    """The words of a vector by their places."""
+    found = re.findall(r"'((?:[^']|'')*)'(?::([0-9,]+))?", written)
+    return {int(place): word for word, places in found for place in places.split(",") if place}
 
 
 @given(st.text(), st.text())

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import AsyncIterator, Collection, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
-from enum import StrEnum
-from typing import Any
 
 import asyncpg
 
@@ -16,23 +13,16 @@ from tidegate.core.ids import ArchiveId, ChannelId, ChannelKey, GuildId, Message
 from tidegate.core.platform import Platform, platform_named
 from tidegate.database.pool import Connection
 from tidegate.database.row_values import from_row
-from tidegate.search.queries import search_windows
-from tidegate.search.queries.search_windows import SearchWindow
+from tidegate.search.queries.message_matches import PLANNED_ONCE, SqlValues, matches, survey
 from tidegate.search.rules.content_words import HAS_TAGS, content_texts
 from tidegate.search.rules.query_language import Query
+from tidegate.search.rules.search_plan import HitOrder, SearchPlan, SearchRequest, decide_plan, unbounded
 from tidegate.search.rules.text_words import folded
 
 COUNTED = 5_000
 """Maximum number of results that are counted; beyond it there are "more than 5,000"."""
 
-RANKED = 5_000
-"""Maximum number of the newest matches that are ranked by relevance; older ones are found by newest first."""
-
-_SAMPLED = 2_000  # messages in a sample, enough to see how common a word is
-_SAMPLE = 0.02  # of all messages: a larger sample takes too long
 _FILES = 1_000
-_WORDS = 10  # of a search are estimated before it; more of them do not make it faster
-_EVERYTHING = SearchWindow(None, narrow=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,32 +67,6 @@ class SearchResults:
     weighed: int | None = None
 
 
-class HitOrder(StrEnum):
-    """What comes first."""
-
-    NEWEST = "newest"
-    RELEVANCE = "relevance"
-
-
-@dataclass(frozen=True, slots=True)
-class SearchRequest:
-    """A search and its bounds. *channels* are our numbers of those to look in; None looks everywhere.
-
-    *hidden* are those that are not looked in.
-    """
-
-    query: Query
-    channels: Collection[ChannelKey] | None
-    order: HitOrder
-    most: int
-    hidden: Collection[ChannelKey] = ()
-
-    @property
-    def depth(self) -> int:
-        """How many of the newest matches have to be known."""
-        return self.most + 1 if self.order is HitOrder.NEWEST else max(RANKED, self.most + 1)
-
-
 async def search(
     connection: Connection,
     query: Query,
@@ -120,9 +84,9 @@ async def search(
     What an archive held is found although its message is gone, because the archive is kept.
     """
     asked = SearchRequest(query, channels, order, skip + most, hidden)
-    async with planned_anew(connection):
-        messages, weighed = await _messages(connection, asked)
-        files = await _files(connection, asked)
+    async with connection.transaction(readonly=True):
+        messages, weighed, has_files = await _messages(connection, asked)
+        files = await _files(connection, asked) if has_files else []
     found = sorted([*messages, *files], key=lambda one: (one.rank, one.at, one.archive or 0, one.id), reverse=True)
     return SearchResults(found[skip : skip + most], len(found) > skip + most, weighed)
 
@@ -137,19 +101,29 @@ async def count(
 ) -> int:
     """How many messages and files the query finds; more than *most* are not counted, and give *most* + 1."""
     asked = SearchRequest(query, channels, HitOrder.NEWEST, most, hidden)
-    async with planned_anew(connection):
-        where, values = _where(asked, _EVERYTHING, after=1)
-        number: int = await connection.fetchval(
-            f"SELECT count(*) FROM (SELECT FROM messages m WHERE m.deleted_at IS NULL {where} LIMIT $1) AS found",
-            most + 1, *values,
-        )  # fmt: skip
-        files = await _files(connection, replace(asked, most=most - number)) if number <= most else []
+    async with connection.transaction(readonly=True):
+        await connection.execute(PLANNED_ONCE)
+        seen, has_files = await survey(connection, asked)
+        plan = decide_plan(asked, seen)
+        number = await _count(connection, asked, plan if not plan.by_index else unbounded(asked, seen))
+        if number < asked.depth and plan.is_bounded:
+            number = await _count(connection, asked, unbounded(asked, seen))
+        files = await _files(connection, replace(asked, most=most - number)) if has_files and number <= most else []
     return min(number + len(files), most + 1)
 
 
-_PLANNING = """
+async def _count(connection: Connection, asked: SearchRequest, plan: SearchPlan) -> int:
+    values = SqlValues(asked.depth)
+    found = matches(asked, plan, "0", values)
+    number: int = await connection.fetchval(
+        f"SELECT count(*) FROM (SELECT FROM ({found}) AS matches LIMIT $1) AS found", *values.all
+    )
+    return number
+
+
+_PLANNED_ANEW = """
     SET LOCAL plan_cache_mode = 'force_custom_plan'; SET LOCAL jit = off; SET LOCAL work_mem = '32MB';
-    SET LOCAL random_page_cost = 1.1;  -- newest messages lie together: walking them beats collecting and sorting them
+    SET LOCAL random_page_cost = 1.1; SET LOCAL enable_seqscan = on;
 """
 
 
@@ -157,30 +131,37 @@ _PLANNING = """
 async def planned_anew(connection: Connection) -> AsyncIterator[None]:
     """Plans made for the very words asked for: a plan for any word suits neither rare nor common ones."""
     async with connection.transaction(readonly=True):
-        await connection.execute(_PLANNING)
+        await connection.execute(_PLANNED_ANEW)
         yield
 
 
 # Messages
 
 
-async def _messages(connection: Connection, asked: SearchRequest) -> tuple[list[SearchHit], int | None]:
-    """The messages found, and how many were weighed when there may be more of them."""
-    rows: list[asyncpg.Record] = []
-    matched = 0
-    expected = await _expected(connection, asked)
-    span = (asked.query.after, asked.query.before)
-    async for window in search_windows.back_from(connection, span, expected, asked.depth):
-        where, values = _where(asked, window, after=3)
-        # Without OFFSET 0 the planner walks back through time, and for a rare word through every message.
-        fence = "OFFSET 0" if asked.query.row_query and not (window.narrow and window.low) else ""
-        text = _MESSAGES.format(place=_PLACE, parent=_PARENT, rank=_rank(asked, "m.words"), where=where, fence=fence)
-        rows = await connection.fetch(text, asked.depth, asked.most + 1, asked.query.text_query, *values)
-        matched = rows[0]["matched"] if rows else 0
-        if matched >= asked.depth:
-            break
+async def _messages(connection: Connection, asked: SearchRequest) -> tuple[list[SearchHit], int | None, bool]:
+    """The messages found, how many were weighed when there may be more of them, and whether files are stored too.
+
+    Of a search by relevance, fewer matches are ranked rather than that many messages are looked through.
+    """
+    await connection.execute(PLANNED_ONCE)
+    seen, has_files = await survey(connection, asked)
+    plan = decide_plan(asked, seen)
+    rows = await _read(connection, asked, plan)
+    needed = asked.depth if asked.order is HitOrder.NEWEST else asked.most + 1
+    if plan.is_bounded and (rows[0]["matched"] if rows else 0) < needed:
+        plan = unbounded(asked, seen)
+        rows = await _read(connection, asked, plan)
+    matched = rows[0]["matched"] if rows else 0
     found = [_found("message", row) for row in rows]
-    return found, matched if asked.order is HitOrder.RELEVANCE and matched >= asked.depth else None
+    is_part = asked.order is HitOrder.RELEVANCE and (plan.is_bounded or matched >= asked.depth)
+    return found, matched if is_part else None, has_files
+
+
+async def _read(connection: Connection, asked: SearchRequest, plan: SearchPlan) -> list[asyncpg.Record]:
+    values = SqlValues(asked.depth, asked.most + 1, asked.query.text_query)
+    text = _MESSAGES.format(matches=matches(asked, plan, _rank(asked, "m.words"), values), place=_PLACE, parent=_PARENT)
+    rows: list[asyncpg.Record] = await connection.fetch(text, *values.all)
+    return rows
 
 
 _PLACE = """
@@ -190,13 +171,11 @@ _PLACE = """
 _PARENT = "LEFT JOIN channels o ON o.platform = c.platform AND o.number = c.parent"
 
 
-# The newest matches, by the index the planner chooses; limited, and only then read in full. Each is ranked in the inner
-# query, because sorting and counting rows that carry their words takes longer than ranking a few too many.
+# The newest matches, limited and only then read in full. Each is ranked in the inner query, because sorting and
+# counting rows that carry their words takes longer than ranking a few too many.
 _MESSAGES = """
     WITH newest AS (
-        SELECT * FROM (
-            SELECT m.channel, m.id, m.at, {rank} AS rank FROM messages m WHERE m.deleted_at IS NULL {where} {fence}
-        ) AS matches
+        SELECT * FROM ({matches}) AS matches
         ORDER BY at DESC, id DESC
         LIMIT $1
     ), best AS (
@@ -215,75 +194,10 @@ _MESSAGES = """
 """
 
 
-def _where(asked: SearchRequest, window: SearchWindow, *, after: int) -> tuple[str, list[Any]]:
-    """The conditions of a search, their values numbered from *after* + 1.
-
-    A condition that was not asked for is left out, so that the planner does not have to consider it. In a narrow window
-    the words are only tested, so that their index is not used.
-    """
-    query = asked.query
-    given: list[tuple[str, Any]] = [
-        (f"(m.words @@ ${{}}::text::tsquery){' IS TRUE' if window.narrow else ''}", query.row_query or None),
-        ("m.channel = ANY(${})", None if asked.channels is None else list(asked.channels)),
-        ("m.channel <> ALL(${})", list(asked.hidden) or None),
-        ("m.at >= ${}", max((one for one in (window.low, query.after) if one is not None), default=None)),
-        ("m.at < ${}", query.before),
-        (_IN_TOPIC, None if query.topic is None else folded(query.topic)),
-    ]
-    used = [(clause, value) for clause, value in given if value is not None]
-    clauses = [f"AND {clause.format(number)}" for number, (clause, _) in enumerate(used, start=after + 1)]
-    return " ".join(clauses), [value for _, value in used]
-
-
-# By a topic's title or its number.
-_IN_TOPIC = (
-    "(m.channel, m.topic) IN (SELECT p.channel, p.topic FROM places p "
-    "WHERE p.topic > 0 AND (lower(p.title) = ${0}::text OR p.topic::text = ${0}::text))"
-)
-
-
 def _rank(asked: SearchRequest, words: str) -> str:
     """How well a row fits, a word of a long text counting less; by newest first all rows get the same value."""
     weighed = asked.order is HitOrder.RELEVANCE and asked.query.text_query
     return f"ts_rank({words}, $3::text::tsquery, 1)" if weighed else "($3::text IS NULL)::integer::real"
-
-
-async def _expected(connection: Connection, asked: SearchRequest) -> search_windows.ExpectedMatches:
-    """How much there is to look through, and how much the index of words would have to read."""
-    query = asked.query
-    but_words = replace(asked, query=Query(before=query.before, after=query.after))
-    rows = await _planned(connection, *_where(replace(but_words, channels=None), _EVERYTHING, after=0))
-    words = [await _planned(connection, "AND m.words @@ $1::text::tsquery", [part]) for part in query.parts[:_WORDS]]
-    return search_windows.ExpectedMatches(
-        matches=await _matches(connection, asked, rows),
-        rows=rows,
-        others=rows if asked.channels is None else await _planned(connection, *_where(but_words, _EVERYTHING, after=0)),
-        entries=sum(words),
-    )
-
-
-async def _matches(connection: Connection, asked: SearchRequest, rows: int) -> int:
-    """How many messages match: as the planner expects, unless a sample of them shows far more.
-
-    Of words with the same prefix it knows only the most common, and thousands may begin with one Chinese character.
-    """
-    where, values = _where(asked, _EVERYTHING, after=0)
-    planned = await _planned(connection, where, values)
-    share = _SAMPLED / max(rows, 1)
-    if asked.order is HitOrder.NEWEST or share > _SAMPLE:
-        return planned
-    sample = f"messages m TABLESAMPLE SYSTEM ({100 * share}) REPEATABLE (1)"
-    hits = await connection.fetchval(f"SELECT count(*) FROM {sample} WHERE m.deleted_at IS NULL {where}", *values)
-    sampled = int(hits / share)
-    return sampled if sampled > 1.5 * planned else planned
-
-
-async def _planned(connection: Connection, where: str, values: list[Any]) -> int:
-    """How many messages the planner expects there."""
-    plan = await connection.fetchval(
-        f"EXPLAIN (FORMAT JSON) SELECT FROM messages m WHERE m.deleted_at IS NULL {where}", *values
-    )
-    return int(json.loads(plan)[0]["Plan"]["Plan Rows"])
 
 
 # Files inside archives
@@ -294,6 +208,7 @@ async def _files(connection: Connection, asked: SearchRequest) -> list[SearchHit
     query = asked.query
     if not query.text_query or query.topic is not None or set(query.has) - {HAS_TAGS["file"]} or query.has_not:
         return []
+    await connection.execute(_PLANNED_ANEW)
     rows = await connection.fetch(
         _INSIDE.format(place=_PLACE, parent=_PARENT, rank=_rank(asked, "i.words")),
         max(_FILES, asked.most + 1),

@@ -29,51 +29,46 @@ def content_texts(content: Mapping[str, Any] | None) -> list[str]:
 
     Another version may have stored it: what is no text where one is expected is left out.
     """
-    given = content if isinstance(content, Mapping) else {}
-    return [text for text in _texts(given) if text and isinstance(text, str)]
+    if not content or not isinstance(content, dict):
+        return []
+    found: list[Any] = []
+    for name, value in content.items():
+        if name in _READ:
+            found += _READ[name](value)
+    return [text for text in found if text and isinstance(text, str)]
 
 
-def _texts(content: Mapping[str, Any]) -> Iterator[Any]:
-    for name, read in _READ.items():
-        if value := content.get(name):
-            yield from read(value)
+def _poll(poll: Any) -> list[Any]:
+    answers = [answer.get("text") for answer in _objects(_in(poll, "answers"))]
+    return [*_fields(poll), *answers]
 
 
-def _poll(poll: Any) -> Iterator[Any]:
-    yield from _fields(poll)
-    yield from (answer.get("text") for answer in _objects(_in(poll, "answers")))
+def _forward(forward: Any) -> list[Any]:
+    return [*_fields(forward), *_list(_in(forward, "files")), *_embeds(_in(forward, "embeds"))]
 
 
-def _forward(forward: Any) -> Iterator[Any]:
-    yield from _fields(forward)
-    yield from _list(_in(forward, "files"))
-    yield from _embeds(_in(forward, "embeds"))
+def _embeds(embeds: Any) -> list[Any]:
+    return [text for embed in _objects(embeds) for text in _embed(embed)]
 
 
-def _embeds(embeds: Any) -> Iterator[Any]:
-    return (text for embed in _objects(embeds) for text in _embed(embed))
+def _embed(embed: Mapping[str, Any]) -> list[Any]:
+    return [*_fields(embed), *[text for pair in _list(embed.get("fields")) for text in _list(pair)]]
 
 
-def _embed(embed: Mapping[str, Any]) -> Iterator[Any]:
-    yield from _fields(embed)
-    for pair in _list(embed.get("fields")):
-        yield from _list(pair)
-
-
-def _fields(value: Any) -> Iterator[Any]:
-    return (_in(value, name) for name in _TEXTS)
+def _fields(value: Any) -> list[Any]:
+    return [value[name] for name in _TEXTS if name in value] if isinstance(value, dict) else []
 
 
 def _in(value: Any, name: str) -> Any:
-    return value.get(name) if isinstance(value, Mapping) else None
+    return value.get(name) if isinstance(value, dict) else None
 
 
 def _list(value: Any) -> Sequence[Any]:
     return value if isinstance(value, list | tuple) else ()
 
 
-def _objects(value: Any) -> Iterator[Mapping[str, Any]]:
-    return (one for one in _list(value) if isinstance(one, Mapping))
+def _objects(value: Any) -> list[Mapping[str, Any]]:
+    return [one for one in _list(value) if isinstance(one, dict)]
 
 
 def _inside(value: Any) -> Iterator[str]:
@@ -83,7 +78,7 @@ def _inside(value: Any) -> Iterator[str]:
         one = pending.pop(0)
         if isinstance(one, str):
             yield one
-        elif isinstance(one, Mapping):
+        elif isinstance(one, dict):
             pending[:0] = list(one.values())
         elif isinstance(one, list | tuple):
             pending[:0] = list(one)
@@ -98,10 +93,10 @@ _READ: Mapping[str, Callable[[Any], Iterable[Any]]] = {
     "forward": _forward,
     "texts": _list,
     "via": lambda text: (text,),
-    "mentions": lambda names: names.values() if isinstance(names, Mapping) else (),
+    "mentions": lambda names: names.values() if isinstance(names, dict) else (),
     "details": _inside,
 }
-"""Where the texts of a content are, in the order in which they are read."""
+"""Where the texts of a content are, in the order in which they are read. JSON has no mappings but dicts."""
 
 
 def awaited_tag(number: str) -> str:
@@ -112,12 +107,20 @@ def awaited_tag(number: str) -> str:
 def content_tags(text: str, forms: Iterable[str], content: Mapping[str, Any] | None) -> list[str]:
     """The tags by which ``has:`` finds a message, and a preview its message; *forms* are those of its files."""
     content = content or {}
-    forms = list(forms)
-    has = {_OF_FORM[form] for form in forms if form in _OF_FORM}
-    has |= {"file"} if forms else set()
-    has |= {"poll"} if content.get("poll") else set()
-    has |= {"embed"} if content.get("embeds") else set()
-    links = any(span["kind"] == "link" for span in content.get("formatting", ()))
-    has |= {"link"} if links or content.get("preview") or _LINK.search(text) else set()
-    awaited = content.get("awaited_preview")
-    return [*(HAS_TAGS[one] for one in sorted(has)), *([awaited_tag(awaited)] if awaited else [])]
+    has = {one for form in forms for one in ("file", _OF_FORM.get(form, "file"))}
+    if "poll" in content:
+        has.add("poll")
+    if "embeds" in content:
+        has.add("embed")
+    if "preview" in content or _has_link(text, content.get("formatting", ())):
+        has.add("link")
+    tags = [HAS_TAGS[one] for one in sorted(has)]
+    if "awaited_preview" in content:
+        tags.append(awaited_tag(content["awaited_preview"]))
+    return tags
+
+
+def _has_link(text: str, formatting: Iterable[Mapping[str, Any]]) -> bool:
+    if "://" in text and _LINK.search(text):
+        return True
+    return "link" in [span["kind"] for span in formatting]

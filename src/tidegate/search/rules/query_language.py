@@ -179,7 +179,9 @@ def read_query(text: str, here: Here) -> Query:
 def _has_tag(what: str) -> str:
     tag = HAS_TAGS.get(folded(what))
     if tag is None:
-        raise BadInput(f"A search knows no has:{what}. There are: {', '.join(HAS_TAGS.values())}.")
+        raise BadInput(
+            f"has: supports only {', '.join(tag.removeprefix('has:') for tag in HAS_TAGS.values())}, not {what}."
+        )
     return tag
 
 
@@ -190,7 +192,7 @@ def read_instant(key: str, written: str, here: Here) -> datetime:
         found = datetime.fromisoformat("{}-{:0>2}-{:0>2}".format(*day.groups("1")) if day else written)
         return (found if found.tzinfo else here(found)).astimezone(UTC)
     except (ValueError, OverflowError):
-        raise BadInput(f"{key}:{written} is no date; write for example {key}:2026-12-31 or {key}:2026-12.") from None
+        raise BadInput(f"{key}:{written} is not a date; write for example {key}:2026-12-31 or {key}:2026-12.") from None
 
 
 # Words as PostgreSQL looks them up

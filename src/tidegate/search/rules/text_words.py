@@ -16,6 +16,9 @@ from typing import NamedTuple
 from tidegate.core.ids import UserId
 
 _LONGEST_TEXT = 20_000
+_LONGEST_TEXTS = 100_000
+"""Characters of all texts of a row together. PostgreSQL's limit is a megabyte, and one text may grow when folded."""
+
 _LONGEST_WORD = 200
 _NAME_WORDS = 5
 _UNSPACED = (
@@ -26,6 +29,16 @@ _UNSPACED = (
 )
 
 _ASCII_WORD = re.compile("[a-z0-9]+")
+_MARK = "\x01"
+_STEP = f" {_MARK} "
+"""Stands between two texts and takes a place, so that no phrase reaches over it."""
+
+_PLAIN = bytes(code if chr(code) in f"abcdefghijklmnopqrstuvwxyz0123456789{_MARK}" else 32 for code in range(256))
+_PLAIN = _PLAIN[:65] + _PLAIN[97:123] + _PLAIN[91:]  # capitals become small
+"""What becomes of each ASCII character: a letter or digit of a word, or a space."""
+
+_PLACES = [f"':{at} '" for at in range(1, 1_001)]
+"""What stands between two words of a vector: the place of the first."""
 
 
 class Word(NamedTuple):
@@ -63,9 +76,14 @@ def folded(text: str) -> str:
 
 def author_tags(name: str, number: UserId | None) -> list[str]:
     """What an author is found by: the name from any of its words on, or the whole number."""
+    tags = _name_tags(name)
+    return [*tags] if number is None else [*tags, f"by:{number}"]
+
+
+@functools.lru_cache(maxsize=1_000)  # the messages of a page have few authors
+def _name_tags(name: str) -> tuple[str, ...]:
     words = _spelled(name)
-    tags = [f"author:{' '.join(words[first:])[:_LONGEST_WORD]}" for first in range(min(len(words), _NAME_WORDS))]
-    return tags if number is None else [*tags, f"by:{number}"]
+    return tuple(f"author:{' '.join(words[first:])[:_LONGEST_WORD]}" for first in range(min(len(words), _NAME_WORDS)))
 
 
 def author_asked(name: str) -> str:
@@ -75,24 +93,47 @@ def author_asked(name: str) -> str:
 
 
 def vector(texts: Iterable[str], tags: Iterable[str] = ()) -> str:
-    """What is stored to find a row by, as PostgreSQL reads a ``tsvector``. A phrase never reaches over two texts."""
+    """What is stored to find a row by, as PostgreSQL reads a ``tsvector``. A phrase never reaches over two texts.
+
+    A word may be in it several times, each with one place: PostgreSQL puts these together.
+    """
+    said = [text[:_LONGEST_TEXT] for text in texts if text]
+    whole = _STEP.join(said)
+    is_plain = whole.isascii() and len(whole) <= _LONGEST_TEXT and whole.count(_MARK) == len(said) - 1
+    placed = _placed(whole, len(said) - 1) if is_plain else _placed_in_any(said)
+    marks = " ".join([quoted(tag) for tag in tags])
+    return f"{marks} {placed}" if marks and placed else marks or placed
+
+
+def _placed(text: str, steps: int) -> str:
+    """The words of an ASCII text with their places, all in one go: there are very many texts."""
+    words = text.encode().translate(_PLAIN).decode().split()
+    if len(words) > len(_PLACES) or (len(text) > _LONGEST_WORD and max(map(len, words)) > _LONGEST_WORD):
+        return _placed_in_any(text.split(_STEP))
+    parts = [""] * (2 * len(words))
+    parts[::2], parts[1::2] = words, _PLACES[: len(words)]
+    at = -1
+    for _ in range(steps):
+        at = words.index(_MARK, at + 1)
+        parts[2 * at] = parts[2 * at + 1] = ""
+    joined = "".join(parts)
+    return f"'{joined[:-2]}" if joined else ""
+
+
+def _placed_in_any(texts: Iterable[str]) -> str:
+    """The words of texts in any language with their places, up to a number of characters."""
     places: dict[str, str] = {}
-    offset = 0
+    offset, room = 0, _LONGEST_TEXTS
     for text in texts:
-        if text.isascii():  # as words_of reads it, and without a value for each word
-            found = _ASCII_WORD.findall(text[:_LONGEST_TEXT].lower())
-            words: Iterable[tuple[int, str]] = enumerate(found, start=offset + 1)
-            last = len(found)
-        else:
-            read = words_of(text)
-            words = ((one.at + offset, one.text) for one in read)
-            last = read[-1].at if read else 0
-        for at, word in words:
-            places[word] = f"{places[word]},{at}" if word in places else f"{at}"
-        offset += last + 1 if last else 0
-    return " ".join([*map(quoted, tags), *(f"'{word[:_LONGEST_WORD]}':{at}" for word, at in places.items())])
+        read = words_of(text[:room])
+        room -= len(text[:room])
+        for word, at, _ in read:
+            places[word] = f"{places[word]},{at + offset}" if word in places else f"{at + offset}"
+        offset += read[-1].at + 1 if read else 0
+    return " ".join(f"'{word}':{at}" for word, at in places.items())
 
 
+@functools.lru_cache(maxsize=1_000)  # most are tags, which many messages share
 def quoted(word: str) -> str:
     """A word as it stands in a ``tsvector`` or ``tsquery``, whatever is in it."""
     return "'" + word.replace("\\", "\\\\").replace("'", "''") + "'"
