@@ -24,30 +24,31 @@ window.Notification = class {
 async def begin_adding(watched: Watched, platform: str, name: str, *, standing: str = "normal") -> None:
     await watched.go("/accounts")
     await watched.page.get_by_role("radio", name=platform).check()
-    await watched.page.get_by_label("What you call it").fill(name)
-    await watched.page.get_by_label("How well the platform knows it").select_option(standing)
-    await watched.page.get_by_role("button", name="Sign it in").click()
+    await watched.page.get_by_label("Name in Tidegate").fill(name)
+    if await watched.page.get_by_label("Age of this account").is_visible():
+        await watched.page.get_by_label("Age of this account").select_option(standing)
+    await watched.page.get_by_role("button", name="Connect account").click()
 
 
 async def answer(watched: Watched, question: str, text: str) -> None:
     await watched.page.get_by_label(question, exact=True).fill(text)
-    await watched.page.get_by_role("button", name="Go on").click()
+    await watched.page.get_by_role("button", name="Continue").click()
 
 
 async def write_reminder(page: Page, picture: Path, *, account: str, groups: int) -> None:
     """Two messages, the first with a picture, to all these groups of the account, fired by hand, at any hour."""
     await page.get_by_label("Name of the reminder").fill("Market day")
-    await page.get_by_label("Text, or the caption of a file").fill("Good morning {group}")
-    await page.get_by_label("Picture, video or document").set_input_files(picture)
+    await page.get_by_label("Message (or caption)").fill("Good morning {group}")
+    await page.get_by_label("Attachment").set_input_files(picture)
     await expect(page.locator("[data-file]").first).to_have_text(picture.name)
-    await page.get_by_role("button", name="Another message").click()
-    await page.get_by_label("Text, or the caption of a file").last.fill("See you at the market")
-    await page.get_by_label("Find among them").fill("stall")
-    await page.get_by_label("Sent by").select_option(account)
+    await page.get_by_role("button", name="Add message").click()
+    await page.get_by_label("Message (or caption)").last.fill("See you at the market")
+    await page.get_by_label("Filter groups").fill("stall")
+    await page.get_by_label("Send from").select_option(account)
     shown = page.locator("#groups label:visible")
     await expect(shown).to_have_count(groups)
     for group in await shown.all():
         await group.locator("input").check()
-    await page.get_by_label("when I fire it").check()
+    await page.get_by_label("Manual").check()
     await page.get_by_label("From", exact=True).select_option("00:00")
     await page.get_by_label("To", exact=True).select_option("24:00")

@@ -20,7 +20,7 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
-EXAMPLES = int(os.environ.get("EXAMPLES", "12"))  # EXAMPLES=100 ./dev test tests/web/test_openapi.py for a longer try
+EXAMPLES = int(os.environ.get("EXAMPLES", "6"))  # EXAMPLES=100 ./dev test tests/web/test_openapi.py for a longer try
 CHECKS = [
     not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance,
     response_headers_conformance,

@@ -10,19 +10,23 @@ from pathlib import Path
 from PIL import Image, ImageDraw
 
 from tests.history.rich_messages import ADA, BOB, file, wrote
-from tests.media.kept_files import post
+from tests.media.kept_files import digest, post, put
 from tests.media.picture_samples import MP4
-from tests.media.stored_media import full_channel
+from tests.media.stored_media import full_channel, stored
 from tidegate.channels.queries.channels import KnownChannel
 from tidegate.core.ids import AlbumId
-from tidegate.core.message_content import MessageContent, MessageKind
+from tidegate.core.message_content import MessageContent, MessageKind, SpanKind, TextSpan
 from tidegate.database.pool import Database
 from tidegate.media.local_store import LocalStore
+from tidegate.media.queries import media_files
+from tidegate.media.queries.media_files import KeptBytes
 from tidegate.media.thumbnail_loop import ThumbnailLoop
-from tidegate.platforms.interface import FileForm, Message
+from tidegate.platforms.interface import FileForm, FileRole, Message, Reaction
 
 CAPTION = "Our boat in the harbour"
 ALBUM = range(10, 15)
+FILM = 21
+ANCHOR, HEART = -9_002, -9_003
 
 
 def landscape(number: int, size: tuple[int, int] = (1_200, 900)) -> bytes:
@@ -81,10 +85,38 @@ def family_chat() -> tuple[list[Message], dict[int, bytes]]:
         wrote(23, BOB, "The chart", kind=MessageKind.FILE, files=(file(23, "Seekarte Elbmündung.pdf", FileForm.FILE),)),
         wrote(24, ADA, "The whole film", files=(replace(file(24, "film.mkv", FileForm.FILE), size=4 * 10**9),)),
         wrote(25, BOB, "This one comes soon", files=(file(25, "soon.jpg", image),)),
+        with_emoji(),
     ]  # fmt: skip
     contents = {n: landscape(n) for n in (2, *ALBUM)}
-    contents |= {3: landscape(3, (700, 1_100)), 20: sound(), 21: MP4, 22: sticker(), 23: b"%PDF-1.7\n" + b" " * 9_000}
+    contents |= {
+        3: landscape(3, (700, 1_100)),
+        20: sound(),
+        21: MP4,
+        22: sticker(),
+        ANCHOR: emoji("#1d4e89"),
+        HEART: emoji("#c0392b"),
+        23: b"%PDF-1.7\n" + b" " * 9_000,
+    }
     return told, contents
+
+
+def emoji(colour: str) -> bytes:
+    made = Image.new("RGBA", (100, 100), (0, 0, 0, 0))
+    ImageDraw.Draw(made).ellipse((5, 5, 95, 95), fill=colour)
+    into = io.BytesIO()
+    made.save(into, "PNG")
+    return into.getvalue()
+
+
+def with_emoji() -> Message:
+    """A text with a custom emoji, and a reaction with another one."""
+    span = TextSpan(SpanKind.CUSTOM_EMOJI, 5, 6, "9001")
+    pictures = [
+        replace(file(number, f"custom:{9_001 + place}", FileForm.STICKER, size=0), role=role)
+        for place, (number, role) in enumerate([(ANCHOR, FileRole.EMOJI), (HEART, FileRole.REACTION)])
+    ]
+    said = wrote(26, ADA, "Ahoy ⚓ all", content=MessageContent(formatting=(span,)))
+    return replace(said, further_files=tuple(pictures), reactions=(Reaction("custom:9002", 3), Reaction("👍", 1)))
 
 
 async def keep_family_chat(database: Database, home: Path) -> KnownChannel:
@@ -93,6 +125,14 @@ async def keep_family_chat(database: Database, home: Path) -> KnownChannel:
         channel = await full_channel(connection)
         await connection.execute("UPDATE channels SET title = 'Family', forum = false")
     told, contents = family_chat()
+    store, still = LocalStore(home / "media"), landscape(21, (320, 240))
+    await put(store, home / "arriving", still)
+    async with database.transaction() as connection:
+        await stored(connection, channel, *told)
+        assert channel.reader is not None
+        for one in await media_files.take(connection, channel.reader, channel.key, most=100):
+            if one.file == FILM:
+                await media_files.pictured(connection, one, KeptBytes(digest(still), len(still), "image/jpeg"))
     await post(database, home, channel, told, contents)
-    await ThumbnailLoop(database, LocalStore(home / "media"), home / "drawn").turn()
+    await ThumbnailLoop(database, LocalStore(home / "media"), home / "drawn").make_missing()
     return channel

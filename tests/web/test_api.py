@@ -38,7 +38,7 @@ class TestSearch:
         ("asked", "status", "sentence"),
         [
             ({"q": "..."}, 400, "There is no word to look for"),
-            ({"q": "x before:soon"}, 400, "before:soon is no date"),
+            ({"q": "x before:soon"}, 400, "before:soon is not a date"),
             ({"q": "x", "zone": "Mars"}, 400, 'There is no time zone "Mars"'),
             ({"q": "x", "zone": "../../etc/passwd"}, 400, "There is no time zone"),
             ({"q": "x channel:Nowhere"}, 404, 'There is no channel "Nowhere"'),

@@ -67,7 +67,7 @@ class TestReading:
     @pytest.mark.parametrize(
         ("asked", "status", "sentence"),
         [
-            ({"at": "soon"}, 400, "at:soon is no date"),
+            ({"at": "soon"}, 400, "at:soon is not a date"),
             ({"at": "2026", "zone": "Mars"}, 400, "no time zone"),
             ({"before": "2", "since": "1"}, 400, "not for two of these"),
             ({"before": "0"}, 422, "query.before"),

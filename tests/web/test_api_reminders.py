@@ -201,8 +201,8 @@ class TestReminders:
     @pytest.mark.parametrize(
         ("name", "content", "refusal"),
         [
-            ("poster.jpg", b"<script>", (400, "is called a picture and is none")),
-            ("film.mp4", b"MZ", (400, "is called a video and is none")),
+            ("poster.jpg", b"<script>", (400, "is not a valid picture")),
+            ("film.mp4", b"MZ", (400, "is not a valid video")),
             ("price.pdf", b"", (400, "is empty")),
             ("%1b.pdf", b"x", (400, "plain name")),
             ("a%00.pdf", b"x", (400, UNSTORABLE)),

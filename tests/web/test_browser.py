@@ -11,7 +11,7 @@ from tests.web.browsing import needs_browser
 from tests.web.hostile_words import HOSTILE
 from tidegate.access.queries import tokens
 from tidegate.database.pool import Database
-from tidegate.web.page_response import NAVIGATION
+from tidegate.web.menu import NAVIGATION
 
 pytestmark = needs_browser
 
@@ -33,11 +33,11 @@ async def test_what_happens_shows_without_loading_the_page_again(database: Datab
     """Another process changes something; the open page shows it, in the reader's own time zone."""
     async with pages(database) as watched:
         await watched.go("/")
-        await expect(watched.page.locator("#lanes")).to_contain_text("There is no account yet")
+        await expect(watched.page.locator("#lanes")).to_contain_text("No account is connected yet")
         await add_account(database, "shop")
         await expect(watched.page.locator("#lanes")).to_contain_text("shop")
-        await expect(watched.page.locator("#feed")).to_contain_text("account added")
-        await expect(watched.page.locator("#feed time").first).to_have_text(re.compile(r"GMT\+9$"))
+        await expect(watched.page.locator("#feed")).to_contain_text("Account added")
+        await expect(watched.page.locator("#feed time").first).to_have_attribute("title", re.compile(r"GMT\+9"))
         assert await watched.problems() == []
 
 
@@ -64,7 +64,7 @@ async def test_it_can_be_used_with_the_keyboard_alone(database: Database) -> Non
     async with pages(database, color_scheme="light") as watched:
         await watched.go("/")
         await watched.page.keyboard.press("Tab")
-        await expect(watched.page.get_by_text("Skip to the content")).to_be_focused()
+        await expect(watched.page.get_by_text("Skip to content")).to_be_focused()
         await watched.page.keyboard.press("Enter")
         await expect(watched.page.locator("main")).to_be_focused()
         await watched.page.get_by_role("button", name="Dark").focus()
@@ -78,10 +78,10 @@ async def test_a_token_is_made_shown_once_and_revoked(database: Database) -> Non
     async with pages(database) as watched:
         await watched.go("/settings")
         await watched.page.get_by_label("Name").fill("my bot")
-        await watched.page.get_by_role("button", name="Make a token").click()
+        await watched.page.get_by_role("button", name="Create token").click()
         await expect(watched.page.locator("#secret")).to_have_text(re.compile(r"^tidegate_[\w-]{43}$"))
         assert await watched.problems() == []
-        await watched.page.get_by_role("link", name="I have it").click()
+        await watched.page.get_by_role("link", name="Done").click()
         watched.page.on("dialog", lambda dialog: dialog.accept())
         await watched.page.get_by_role("button", name="Revoke").click()
         await expect(watched.page.locator("#tokens")).to_contain_text("There is no token yet")

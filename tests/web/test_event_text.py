@@ -125,7 +125,7 @@ class TestAccounts:
         report = CycleReport("reader", 1, whole=True, calls={"search": 1_086}, changed=3)
         async with database.transaction() as connection:
             await feed.record(connection, "reader", report.event())
-        assert await words_of(database, "cycle.ended") == ["1,086 calls, 3 changed, 0 messages"]
+        assert await words_of(database, "cycle.ended") == ["1,086 requests, 3 changed, 0 messages"]
 
 
 class TestAccess:

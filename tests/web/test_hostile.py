@@ -19,8 +19,8 @@ from tidegate.access.queries.tokens import TokenScope
 from tidegate.database.pool import Database
 from tidegate.reminders.queries import target_lists
 from tidegate.web import make_app
+from tidegate.web.menu import NAVIGATION
 from tidegate.web.openapi import document
-from tidegate.web.page_response import NAVIGATION
 from tidegate.web.server.request_checks import LONGEST_BODY, MOST_HEADERS
 from tidegate.web.server.security_headers import HEADERS
 
@@ -135,8 +135,9 @@ class TestNames:
 
     async def test_a_button_says_what_it_changes(self, client: httpx.AsyncClient) -> None:
         """To those who hear one button after the other, without the row around it."""
-        for said in ("Pause", "List its channels"):
-            assert f'<button>{said}<span class="unseen"> shop</span></button>' in (await client.get("/accounts")).text
+        for said in ("Pause", "Refresh channels"):
+            button = rf'<button[^>]*>{said}<span class="unseen"> shop</span></button>'
+            assert re.search(button, (await client.get("/accounts")).text)
 
     async def test_a_name_turns_no_sentence_around(self, client: httpx.AsyncClient, database: Database) -> None:
         """What is said after a change, titles and refusals read on as they were meant, whatever a name has in it."""
@@ -148,13 +149,14 @@ class TestNames:
             await connection.execute("UPDATE channels SET title = $1", TURNING)
         paused = await client.post("/accounts/pause", data={"name": TURNING}, headers=htmx(token))
         assert (
-            json.loads(paused.headers["tidegate-said"]) == f'"{KEPT_APART}" is paused: no further call is made for it.'
+            json.loads(paused.headers["tidegate-said"])
+            == f'"{KEPT_APART}" is paused: no further request is made for it.'
         )
         refused = await client.post("/accounts/pause", data={"name": f"{TURNING}?"}, headers=htmx(token))
         assert refused.json()["detail"].startswith('There is no account named "\u2068שלם [exe.]?\u2069"; it may')
         shown = await client.get("/reminders/\u202e\u05d0\u2069 7/edit")
         assert "There is no reminder named &#34;\u2068א 7\u2069&#34;; it may have been removed." in shown.text
-        for path in (f"/reminders/lists/{number}", "/channels/1"):
+        for path in (f"/reminders/lists/{number}", "/channels/1/messages"):
             assert f"<title>{KEPT_APART} · Tidegate</title>" in (await client.get(path)).text
 
     async def test_no_page_has_marks_that_turn_the_writing(self, client: httpx.AsyncClient, database: Database) -> None:

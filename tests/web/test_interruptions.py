@@ -54,23 +54,25 @@ async def test_what_is_typed_outlives_colours_slow_files_and_the_session(databas
         await expect(page.get_by_role("button", name="Dark")).to_have_attribute("aria-pressed", "true")
         await expect(page.get_by_label("Name of the reminder")).to_have_value("Friday stock")
 
-        await page.get_by_label("All groups it may write to").check()
+        await page.get_by_label("All groups this account can post in").check()
         await page.route("**/uploads/*", slowly)
-        await page.get_by_label("Picture, video or document").set_input_files(
+        await page.get_by_label("Attachment").set_input_files(
             {"name": "poster.png", "mimeType": "image/png", "buffer": PNG}
         )
-        await page.get_by_role("button", name="4. Review").click()
-        await expect(page.locator("#trouble")).to_have_text("A file is still on its way. Go on when it is there.")
+        await page.get_by_role("button", name="Review").click()
+        await expect(page.locator("#trouble")).to_have_text(
+            "A file is still being uploaded. Continue when it has arrived."
+        )
         arrives.set()
         await expect(page.locator("[data-file]").first).to_have_text("poster.png")
 
         watched.session_may_end = True
         await database.pool.execute("DELETE FROM sessions")
-        await page.get_by_role("button", name="4. Review").click()
+        await page.get_by_role("button", name="Review").click()
         await sign_in(page)
         await page.get_by_role("button", name="Send it now").click()
         await expect(page.get_by_role("heading", name="Review Friday stock")).to_be_visible()
-        await expect(page.locator("main")).to_contain_text("poster.png")
+        await expect(page.get_by_alt_text("Picture poster.png")).to_be_visible()
         assert await watched.problems() == []
 
 
@@ -80,25 +82,25 @@ async def test_what_is_typed_into_a_channels_page_outlives_the_session(database:
     await set_password(database)
     async with pages(database) as watched:
         page = watched.page
-        await watched.go("/channels/1")
-        await page.get_by_label("File its archives to").fill("Group 2")
+        await watched.go("/channels/1/options")
+        await page.get_by_label("Copy archives to").select_option("Group 2")
         watched.session_may_end = True
         await database.pool.execute("DELETE FROM sessions")
-        await page.get_by_role("button", name="Enable").click()
+        await page.get_by_role("button", name="Start mirroring").click()
         await expect(page.get_by_role("alert")).to_contain_text("what you typed is kept meanwhile")
         await sign_in(page)
         await page.get_by_role("button", name="Send it now").click()
-        await expect(page.get_by_label("File its archives to")).to_have_value("2")
+        await expect(page.get_by_label("Copy archives to")).to_have_value("2")
         assert await watched.problems() == []
 
-        await page.get_by_label("File its archives to").fill("Group 3")
+        await page.get_by_label("Copy archives to").select_option("Group 3")
         other = await page.context.new_page()
         await other.goto(f"{watched.base}/sign-in")
         await sign_in(other)
-        await expect(other.get_by_role("heading", name="Overview")).to_be_visible()
-        await page.get_by_role("button", name="Change").click()
+        await expect(other.get_by_role("heading", name="Home")).to_be_visible()
+        await page.get_by_role("button", name="Save options").click()
         await page.get_by_role("button", name="Send it now").click()
-        await expect(page.get_by_label("File its archives to")).to_have_value("3")
+        await expect(page.get_by_label("Copy archives to")).to_have_value("3")
 
 
 async def sign_in(page: Page) -> None:

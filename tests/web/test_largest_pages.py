@@ -116,14 +116,14 @@ async def test_gaps_of_a_channel(client: httpx.AsyncClient, database: Database, 
         assert shown["gaps"][kind] == sorted(shown["gaps"][kind])
 
 
-@pytest.mark.parametrize("where", ["/channels", "/channels/{key}"])
+@pytest.mark.parametrize("where", ["/channels", "/channels/{key}/technical"])
 async def test_gaps_on_a_page(database: Database, kept: KnownChannel, where: str) -> None:
     """All are counted, some listed, and a picture has no more bars than it is wide."""
     await _full_of_gaps(database, kept)
     async with visiting(database) as visitor:
         await sign_in(visitor, database)
         shown = (await visitor.get(where.format(key=kept.key))).text
-    assert ("50% covered, 20,000 gaps." in shown, shown.count("<rect") < 1_100) == (True, True)
+    assert ("Files: 50% read, 20,000 gaps" in shown, shown.count("<rect") < 1_100) == (True, True)
     assert ("and 19,950 more" in shown, shown.count(" to 3")) == (("{key}" in where), 50 if "{key}" in where else 0)
 
 

@@ -32,17 +32,17 @@ async def test_a_list_is_made_and_filled_with_the_keyboard_alone(
     async with pages(database, **options) as watched:
         page = watched.page
         await watched.go("/reminders")
-        await page.get_by_role("link", name="Saved lists").press("Enter")
+        await page.get_by_role("link", name="Group lists", exact=True).first.press("Enter")
         await page.get_by_label("Name").fill("shops")
         await page.keyboard.press("Enter")
         await expect(page.get_by_role("heading", level=1)).to_have_text("shops: 0 groups")
-        await page.get_by_label("With this in their title").fill("group")
+        await page.get_by_label("Name contains").fill("group")
         await page.keyboard.press("Enter")
         await page.get_by_role("checkbox", name="Group 2").press("Space")
-        await page.get_by_role("button", name="Put the ticked ones on the list").press("Enter")
+        await page.get_by_role("button", name="Add selected").press("Enter")
         await expect(page.get_by_role("heading", level=1)).to_have_text("shops: 1 group")
         assert await watched.problems() == []
-        await page.get_by_role("button", name="Put all 2 found on the list").press("Enter")
+        await page.get_by_role("button", name="Add all 2").press("Enter")
         await expect(page.get_by_role("heading", level=1)).to_have_text("shops: 3 groups")
         for path in ("/reminders/lists", "/reminders/lists/1?on_it=true"):
             await watched.go(path)
@@ -50,7 +50,7 @@ async def test_a_list_is_made_and_filled_with_the_keyboard_alone(
             wide = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
             assert await page.evaluate(wide) <= 0, path
         await page.get_by_role("checkbox", name="Group 1").press("Space")
-        await page.get_by_role("button", name="Take the ticked ones off").press("Enter")
+        await page.get_by_role("button", name="Remove selected").press("Enter")
         await expect(page.get_by_role("heading", level=1)).to_have_text("shops: 2 groups")
 
 
@@ -62,7 +62,7 @@ async def test_a_list_made_elsewhere_can_be_chosen_at_once(database: Database) -
     async with pages(database) as watched:
         await watched.go("/reminders/new")
         await watched.page.get_by_label("Name of the reminder").fill("Friday stock")
-        await watched.page.get_by_label("A saved list").check()
+        await watched.page.get_by_label("A group list").check()
         await watched.page.get_by_label("Which list").select_option("shops")
         async with database.transaction() as connection:
             await target_lists.add(connection, "branches")

@@ -88,6 +88,23 @@ async def test_one_steps_through_pictures_by_keyboard(database: Database, family
         assert watched.wrong == []
 
 
+async def test_custom_emoji_and_stills_are_seen(database: Database, family: KnownChannel, tmp_path: Path) -> None:
+    """A custom emoji is a picture in its text and in a reaction; a film has a still before it plays."""
+    async with pages(database, tmp_path, **PHONE) as watched:
+        await watched.go(f"/channels/{family.key}/messages")
+        message = watched.page.locator("#m26")
+        for shown in (message.locator(".body .emoji img"), message.locator(".reactions img.emoji")):
+            await shown.scroll_into_view_if_needed()
+            assert await shown.evaluate("one => one.decode().then(() => one.naturalWidth)") == 100
+        await expect(message.locator(".body")).to_contain_text("Ahoy ⚓ all")
+        await expect(message.locator(".reactions")).to_contain_text("👍")
+        answer = await watched.page.request.get(await watched.page.locator("#m21 video").evaluate("one => one.poster"))
+        assert (answer.status, answer.headers["content-type"]) == (200, "image/jpeg")
+        await watched.go(f"/channels/{family.key}/files")
+        await expect(watched.page.locator("a.shot")).not_to_have_count(0)
+        assert "custom:900" not in await watched.page.content()
+
+
 async def test_it_works_without_script(database: Database, family: KnownChannel, tmp_path: Path) -> None:
     """A picture is a link to its page, which has the picture, its caption and the ways on."""
     async with pages(database, tmp_path) as watched:
@@ -116,7 +133,8 @@ async def test_what_is_not_kept_is_said(database: Database, family: KnownChannel
         await expect(page.locator("#m25")).to_contain_text("Not kept yet: it will be fetched.")
         await expect(page.locator("#m20 audio")).to_have_attribute("preload", "none")
         await expect(page.locator("#m21 video")).to_have_attribute("preload", "none")
-        assert not [one for one in asked if "/messages/20/" in one or "/messages/21/" in one]
+        loaded = [one for one in asked if "/messages/20/" in one or "/messages/21/" in one]
+        assert [one for one in loaded if not one.endswith("/thumbnail")] == []
         lasts = """one => new Promise((done) => {
             one.onloadedmetadata = () => done(one.duration);
             one.preload = "auto";

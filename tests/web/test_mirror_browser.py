@@ -27,6 +27,9 @@ __all__ = ["kept"]  # a fixture
 
 pytestmark = needs_browser
 
+TABS = ("messages", "topics", "files", "archives", "options", "technical")
+WIDTHS = (320, 390, 834, 1_024, 1_280)
+
 
 @pytest.fixture
 async def archive(database: Database, kept: KnownChannel) -> int:
@@ -56,15 +59,18 @@ async def archive(database: Database, kept: KnownChannel) -> int:
 async def test_every_page_is_whole_with_hostile_words_in_it(
     database: Database, kept: KnownChannel, archive: int
 ) -> None:
-    """No error, no other host, no serious finding of axe-core, nothing wider than a phone's screen."""
+    """No error, no other host, no serious finding of axe-core, nothing wider than the screen."""
     async with pages(database, color_scheme="light", **PHONE) as watched:
         for path in (
-            "/channels", f"/channels/{kept.key}", f"/channels/{kept.key}/messages", "/archives?q=tower",
-            f"/archives/{archive}", "/messages?q=tower",
+            "/channels", *(f"/channels/{kept.key}/{tab}" for tab in TABS), "/archives?q=tower",
+            f"/channels/selected?act=stop&channel={kept.key}", f"/archives/{archive}", "/messages?q=tower",
         ):  # fmt: skip
             await watched.go(path)
             assert await watched.problems() == [], path
-            assert await watched.too_wide() == 0, path
+            for width in WIDTHS:
+                await watched.page.set_viewport_size({"width": width, "height": 844})
+                assert await watched.too_wide() == 0, (path, width)
+            await watched.page.set_viewport_size(PHONE["viewport"])
         await watched.page.goto(await link(database, watched.base))
         assert await watched.problems() == []
 
@@ -76,17 +82,20 @@ async def test_a_channel_is_found_while_one_types_and_steered(
     async with pages(database) as watched:
         page = watched.page
         await watched.go("/channels")
-        await page.get_by_label("Title or number").press_sequentially("room 16")
+        await page.get_by_label("Name or ID").press_sequentially("room 16")
         await expect(page.locator("#channels tbody tr")).to_have_count(10)
         await expect(page).to_have_url(re.compile(r"[?&]q=room(\+|%20)16(&|$)"))
-        await page.get_by_label("Title or number").fill("Channel 7")
+        await page.get_by_label("Name or ID").fill("Channel 7")
         await page.get_by_role("link", name="Channel 7").click()
+        await page.get_by_role("link", name="Options").click()
         await expect(page.get_by_role("img", name="gap")).to_be_visible()
-        await page.get_by_role("button", name="Cycle now").click()
-        await expect(page.locator("#said")).to_contain_text("A cycle over it is asked for")
-        page.on("dialog", lambda dialog: dialog.accept())
-        await page.get_by_role("button", name="Disable").click()
-        await expect(page.locator("#channel")).to_contain_text("It is not mirrored")
+        await page.get_by_role("button", name="Check now").click()
+        await expect(page.locator("#said")).to_contain_text('Check of "Channel 7" started.')
+        asked: list[str] = []
+        page.on("dialog", lambda dialog: (asked.append(dialog.message), dialog.accept())[1])
+        await page.get_by_role("button", name="Stop mirroring").click()
+        await expect(page.locator("#channel")).to_contain_text("Start mirroring")
+        assert asked == ['Stop mirroring "Channel 7"? What is stored stays.']
         assert await watched.problems() == []
     assert [row["kind"] for row in await database.pool.fetch("SELECT kind FROM commands")] == ["cycle"]
 
@@ -99,9 +108,9 @@ async def test_a_failure_is_tried_again_and_a_search_leads_to_the_message(
         page = watched.page
         await watched.go(f"/archives/{archive}")
         await page.get_by_role("button", name="Retry").click()
-        await expect(page.locator("#said")).to_contain_text("is tried again in the next cycle")
+        await expect(page.locator("#said")).to_contain_text("1 archive will be retried at the next check.")
         await watched.go("/messages")
-        await page.get_by_label("Words to look for").fill("which tower")
+        await page.get_by_label("Search messages and files").fill("which tower")
         await page.keyboard.press("Enter")
         await page.get_by_role("link", name="Show in channel").click()
         await expect(page.locator("#m1")).to_contain_text("which tower?")

@@ -29,6 +29,8 @@ from tidegate.platforms.interface import File, FileHandle, FileKind
 
 __all__ = ["kept"]  # a fixture
 
+TABS = ("messages", "topics", "files", "archives", "options", "technical")
+
 
 @pytest.fixture
 async def client(database: Database, kept: KnownChannel) -> AsyncIterator[httpx.AsyncClient]:
@@ -45,14 +47,15 @@ async def post(client: httpx.AsyncClient, path: str, **form: str) -> httpx.Respo
 
 class TestChannels:
     async def test_a_row_shows_verdict_memory_and_coverage(self, client: httpx.AsyncClient, database: Database) -> None:
-        """The verdict with its reason, when it is due, and a picture whose words say the same."""
+        """The result of the last check in words, and a picture of the history whose words say the same."""
         await database.pool.execute(
             "UPDATE places SET verdict = 'gate: unchanged', watermark = 31, newest_seen = 9; "
             "INSERT INTO coverage (channel, kind, spans) SELECT id, 'documents', '{[0,5)}' FROM channels"
         )
         text = (await client.get("/channels")).text
-        for shown in ("Channel 7", "gate: unchanged", ">31<", "50% covered, 1 gap.", '<rect class="gap"'):
+        for shown in ("Channel 7", "No new messages", "Files: 50% read, 1 gap", '<rect class="gap"', "1 channel<"):
             assert shown in text
+        assert "gate:" not in text
 
     async def test_a_board_lacks_nothing(
         self, client: httpx.AsyncClient, database: Database, kept: KnownChannel
@@ -61,10 +64,11 @@ class TestChannels:
         await database.pool.execute(
             "UPDATE channels SET kind = 'board', in_full = true; UPDATE places SET newest_seen = 9"
         )
-        listed, own = (await client.get("/channels")).text, (await client.get(f"/channels/{kept.key}")).text
-        assert "never" not in listed
-        assert "covered" not in listed
-        assert "A board has no messages of its own" in own
+        listed = (await client.get("/channels")).text
+        own = (await client.get(f"/channels/{kept.key}/options")).text
+        assert "Not yet" not in listed
+        assert " read" not in listed
+        assert "A forum channel: its posts are listed as threads." in own
 
     async def test_it_is_searched_sorted_and_turned_over(
         self, client: httpx.AsyncClient, database: Database, kept: KnownChannel
@@ -81,7 +85,7 @@ class TestChannels:
         assert "Room 109" in second
         assert "Room 110" not in second
         assert "Channel 7" not in second
-        assert "No channel is like that" in (await client.get("/channels", params={"q": "nowhere"})).text
+        assert "No channels match." in (await client.get("/channels", params={"q": "nowhere"})).text
 
     async def test_everything_of_one_channel(
         self, client: httpx.AsyncClient, database: Database, kept: KnownChannel
@@ -97,16 +101,16 @@ class TestChannels:
             await cycles.record(connection, kept.reader or AccountId(0), 4, NOON, report, whole=True)
             read = ChannelRead(channel=kept.number, topic=None, messages=12, archives=1)
             await feed.record(connection, kept.title, read)
-        text = (await client.get(f"/channels/{kept.key}")).text
+        text = (await client.get(f"/channels/{kept.key}/technical")).text
         for shown in (
             "3 to 4",
-            "Five",
-            "12 messages, 1 archive</strong> by a cycle",
+            "12 messages, 1 archive</strong> by check",
             "1,086",
-            "3 unchanged",
-            "Reconcile",
+            "3 no new messages",
+            "Check for edits and deletions",
         ):
             assert shown in text
+        assert "Five" in (await client.get(f"/channels/{kept.key}/topics")).text
 
     async def test_buttons_do_what_they_say(
         self, client: httpx.AsyncClient, database: Database, kept: KnownChannel
@@ -115,7 +119,7 @@ class TestChannels:
         at = f"/channels/{kept.key}"
         await see(database, kept, {9: "There"})
         said = await post(client, f"{at}/enable", full="true", destination="There")
-        assert "The next cycle mirrors" in said.headers["tidegate-said"]
+        assert said.headers["tidegate-said"] == '"Options saved."'
         for path, form in (
             ("cycle", {}),
             ("backfill", {"target": "all"}),
@@ -123,19 +127,19 @@ class TestChannels:
             ("reconcile", {}),
         ):
             answer = await post(client, f"{at}/{path}", **form)
-            assert (answer.status_code, "is asked for" in answer.headers["tidegate-said"]) == (204, True)
+            assert (answer.status_code, "Channel 7" in answer.headers["tidegate-said"]) == (204, True)
         rows = await database.pool.fetch("SELECT kind, args FROM commands ORDER BY id")
         assert [row["kind"] for row in rows] == ["cycle", "backfill", "backfill", "reconcile"]
         assert [row["args"]["everything"] for row in rows if row["kind"] == "backfill"] == [True, False]
-        assert "no longer mirrored" in (await post(client, f"{at}/disable")).headers["tidegate-said"]
-        assert "It is not mirrored" in (await client.get(at)).text
+        assert "is not mirrored any more" in (await post(client, f"{at}/disable")).headers["tidegate-said"]
+        assert "Start mirroring" in (await client.get(f"{at}/options")).text
 
     @pytest.mark.parametrize(
         ("path", "form", "sentence"),
         [
-            ("enable", {"topics": "five"}, "by their numbers"),
+            ("enable", {"which": "some"}, "Select at least one topic"),
             ("enable", {"destination": "7"}, "its own destination"),
-            ("backfill", {"target": "deep"}, "whole number"),
+            ("backfill", {"target": "deep"}, "Write a whole number"),
             ("backfill", {}, "not mirrored in full"),
         ],
     )
@@ -162,6 +166,18 @@ class TestChannels:
 
 
 class TestArchives:
+    async def test_why_it_failed_is_not_shown_while_it_is_tried_again(
+        self, client: httpx.AsyncClient, database: Database, kept: KnownChannel
+    ) -> None:
+        """A failure is told until the next try begins; then the pages say that it is being tried again."""
+        async with database.transaction() as connection:
+            failed = await add_archive(connection, kept, "Towers.zip", state="failed")
+        assert "Download failed" in (await client.get(f"/archives/{failed}")).text
+        await database.pool.execute("UPDATE archives SET state = 'working'")
+        page = (await client.get(f"/archives/{failed}")).text
+        assert ("An earlier try failed" in page, "Download failed" in page) == (True, False)
+        assert "Download failed" not in (await client.get("/archives")).text
+
     async def test_found_by_name_and_file_looked_into_and_tried_again(
         self, client: httpx.AsyncClient, database: Database, kept: KnownChannel
     ) -> None:
@@ -174,16 +190,16 @@ class TestArchives:
         assert "scales/red.stl" in listed
         assert "Towers.zip" not in listed
         page = (await client.get(f"/archives/{whole}")).text
-        for shown in ("scales/red.stl", f"/archives/{whole}/preview", "https://t.me/c/7/", "1.0 kB in 1 part"):
+        for shown in ("scales/red.stl", f"/archives/{whole}/preview", "https://t.me/c/7/", "1.0 kB, 1 file"):
             assert shown in page
         picture = await client.get(f"/archives/{whole}/preview")
         assert (picture.content, picture.headers["content-type"]) == (PNG, "image/png")
         page = (await client.get(f"/archives/{failed}")).text
-        for shown in ("The line broke.", "by hand only", "Retry"):
+        for shown in ("Download failed (3 attempts)", "The line broke.", "Not scheduled, use Retry", ">Retry<"):
             assert shown in page
-        assert "tried again" in (await post(client, f"/archives/{failed}/retry")).headers["tidegate-said"]
+        assert "will be retried" in (await post(client, f"/archives/{failed}/retry")).headers["tidegate-said"]
         assert await database.pool.fetchval("SELECT state FROM archives WHERE id = $1", failed) == "failed"
-        assert "tries 1 archive again" in (await post(client, "/archives/retry")).headers["tidegate-said"]
+        assert "1 archive will be retried" in (await post(client, "/archives/retry")).headers["tidegate-said"]
         assert (await post(client, f"/archives/{whole}/retry")).status_code == 409
 
     async def test_only_those_of_a_channel_or_a_state(
@@ -195,7 +211,7 @@ class TestArchives:
                 await add_archive(connection, kept, f"Box {number:02}.zip")
         text = (await client.get("/archives", params={"channel": kept.key, "state": "filed"})).text
         assert ("Box 50.zip" in text, "Box 00.zip" in text, "before=" in text) == (True, False, True)
-        assert "No archive is like that" in (await client.get("/archives", params={"state": "failed"})).text
+        assert "No failed archives." in (await client.get("/archives", params={"state": "failed"})).text
         assert (await client.get("/archives/999")).status_code == 404
 
 
@@ -207,13 +223,13 @@ class TestMessages:
         for shown in ("which <mark>tower</mark>?", shown_at, "https://t.me/c/7/1", "1 result"):
             assert shown in text
         for query, sentence in (
-            ("before:soon", "is no date"),
+            ("before:soon", "is not a date"),
             ("x channel:Nowhere", "There is no channel"),
             ("...", "no word"),
         ):
             answer = await client.get("/messages", params={"q": query})
             assert (answer.status_code, sentence in answer.text) == (200, True)
-        assert "Nothing was found" in (await client.get("/messages", params={"q": "unheard"})).text
+        assert "No results." in (await client.get("/messages", params={"q": "unheard"})).text
 
     async def test_results_come_in_pages_and_are_counted(
         self, client: httpx.AsyncClient, database: Database, kept: KnownChannel
@@ -224,8 +240,8 @@ class TestMessages:
         first = (await client.get("/messages", params={"q": "gull"})).text
         second = (await client.get("/messages", params={"q": "gull", "page": 2})).text
         assert (first.count("<mark>gull</mark>"), second.count("<mark>gull</mark>")) == (50, 10)
-        assert ("Next page" in first, "Previous page" in first) == (True, False)
-        assert ("Next page" in second, "Previous page" in second) == (False, True)
+        assert ("Show more" in first, "First results" in first) == (True, False)
+        assert ("Show more" in second, "First results" in second) == (False, True)
         assert "60 results" in (await client.get("/messages/count", params={"q": "gull"})).text
 
     async def test_a_match_in_an_embed_is_shown(
@@ -266,7 +282,7 @@ class TestMessages:
         assert "No messages after this date" in (await client.get(at, params={"at": day, "zone": ""})).text
         assert "which tower?" in (await client.get(at, params={"at": day, "zone": there})).text
         found = {"q": f"tower after:{day}"}
-        assert "Nothing was found" in (await client.get("/messages", params=found)).text
+        assert "No results." in (await client.get("/messages", params=found)).text
         assert "which <mark>tower</mark>?" in (await client.get("/messages", params={**found, "zone": there})).text
         assert (await client.get(at, params={"at": day, "zone": "Mars"})).status_code == 400
 
@@ -286,8 +302,9 @@ class TestHostile:
             await connection.execute("UPDATE failures SET detail = $1", HOSTILE)
             await connection.execute("INSERT INTO places (channel, topic, title) VALUES ($1, 5, $2)", kept.key, HOSTILE)
         for path in (
-            "/channels", f"/channels/{kept.key}", f"/channels/{kept.key}/messages", "/archives", "/archives?q=tower",
-            f"/archives/{archive}", "/messages?q=tower", f"/messages?q={HOSTILE[:60]}",
+            "/channels", *(f"/channels/{kept.key}/{tab}" for tab in TABS), "/archives", "/archives?q=tower",
+            f"/archives/{archive}", f"/channels/selected?act=stop&channel={kept.key}",
+            "/messages?q=tower", f"/messages?q={HOSTILE[:60]}",
         ):  # fmt: skip
             answer = await client.get(path)
             assert answer.status_code == 200, path
@@ -301,4 +318,5 @@ class TestHostile:
     ) -> None:
         """A channel without a title goes by its number."""
         await database.pool.execute("UPDATE channels SET title = ''")
-        assert f'<a href="/channels/{kept.key}"><bdi class="name">7</bdi></a>' in (await client.get("/channels")).text
+        text = (await client.get("/channels")).text
+        assert f'<a href="/channels/{kept.key}/messages"><bdi class="name">7</bdi></a>' in text

@@ -17,12 +17,21 @@ from tidegate.access.queries.tokens import TokenScope
 from tidegate.database.pool import Database
 from tidegate.web import pages
 from tidegate.web.openapi import document
+from tidegate.web.server.request_bodies import Router
 
 GONE = "4711"
 NAMED_IN_A_FORM = ["/accounts/pause", "/accounts/resume", "/accounts/sync", "/accounts/sign-in", "/reminders/fire",
                    "/reminders/test", "/reminders/test-privately", "/reminders/remove",
                    "/settings/tokens/revoke"]  # fmt: skip
-FORM = {"name": GONE, "reminder": GONE, "resolution": "sent", "group": "1", "answer": "x", "account": "shop"}
+FORM = {
+    "name": GONE,
+    "reminder": GONE,
+    "resolution": "sent",
+    "group": "1",
+    "answer": "x",
+    "account": "shop",
+    "standing": "new",
+}
 REMINDER = {"name": "x", "account": "shop", "parts": [{"text": "x"}], "all": True}
 BODIES = {
     "/api/reminders/{reminder}": REMINDER,
@@ -37,17 +46,22 @@ MAKES_IT = ("/uploads/{name}", "/api/uploads/{name}")
 def routes() -> list[tuple[str, str]]:
     """Every page and button that names something: those with a place for it in their address, and the forms above."""
     modules = [
-        importlib.import_module(f"{pages.__name__}.{found.name}")
-        for found in pkgutil.iter_modules(pages.__path__)
+        importlib.import_module(found.name)
+        for found in pkgutil.walk_packages(pages.__path__, f"{pages.__name__}.")
         if not found.ispkg
     ]
-    all_of_them = [route for module in modules for route in module.pages.routes if isinstance(route, APIRoute)]
+    all_of_them = [
+        route
+        for module in modules
+        for route in getattr(module, "pages", Router()).routes
+        if isinstance(route, APIRoute)
+    ]
     in_address = [
-        (next(iter(route.methods)), re.sub(r"{\w+}", GONE, route.path))
+        ("GET" if "GET" in route.methods else "POST", re.sub(r"{\w+}", GONE, route.path))
         for route in all_of_them
         if "{" in route.path and route.path not in MAKES_IT
     ]
-    return [*in_address, *(("POST", path) for path in NAMED_IN_A_FORM), ("GET", f"/accounts/sign-in?name={GONE}")]
+    return [*in_address, *(("POST", path) for path in NAMED_IN_A_FORM)]
 
 
 def addresses() -> list[tuple[str, str]]:
@@ -76,7 +90,7 @@ async def test_a_page_of_what_is_not_there_says_so(client: httpx.AsyncClient) ->
         form = {**FORM, "change_token": client.headers["x-for-tests"]}
         answer = await client.request(method, path, **({"data": form} if method == "POST" else {}))
         assert answer.status_code == 404, (method, path, answer.text)
-        said = re.search(r"<h1>Not Found</h1>\s*<p>(.+?)</p>", answer.text, re.DOTALL)
+        said = re.search(r"<h1>Page not found</h1>\s*<p>(.+?)</p>", answer.text, re.DOTALL)
         assert said is not None, path
         assert GONE in said[1] or "Begin again." in said[1], (path, said[1])
         assert "tidegate " not in said[1], (path, said[1])

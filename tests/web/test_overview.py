@@ -7,7 +7,6 @@ from dataclasses import replace
 import pytest
 
 from tests.web.overview_rows import FILLED
-from tidegate.core.account import AccountState
 from tidegate.database.pool import Database
 from tidegate.events.kinds.archives import ArchiveProgressed
 from tidegate.events.kinds.history import BackfillEnded, BackfillProgressed
@@ -38,7 +37,8 @@ async def test_a_new_house_has_spent_nothing(database: Database) -> None:
     async with database.connection() as connection:
         assert await overview.lately(connection) == overview.LastDay(0, 0, 0, 0, 0)
         assert await overview.lanes(connection, 5) == []
-        assert await overview.needs(connection) == overview.NeedsAttention([], 0, [], [])
+        assert not (await overview.first_steps(connection)).done
+        assert (await overview.mirror(connection)).channels == 0
 
 
 async def test_lanes_that_wait_for_somebody_come_first(database: Database) -> None:
@@ -53,13 +53,14 @@ async def test_lanes_that_wait_for_somebody_come_first(database: Database) -> No
         assert [lane.name for lane in await overview.lanes(connection, 9)][-1] == "left"
 
 
-async def test_what_needs_a_person(database: Database) -> None:
-    """Signed-out accounts and archives given up; a pause that a person made is no need."""
+async def test_the_copy_at_a_glance(database: Database) -> None:
+    """Channels that are mirrored, archives that failed, and the last check."""
     await database.pool.execute(FILLED)
     async with database.connection() as connection:
-        assert await overview.needs(connection) == overview.NeedsAttention(
-            [("out", AccountState.SIGNED_OUT)], 1, [], []
-        )
+        found = await overview.mirror(connection)
+        assert (found.channels, found.archives, found.failed_archives, found.newest_at) == (2, 2, 2, None)
+        assert found.checked_at is not None
+        assert await overview.upcoming(connection, 3) == []
 
 
 async def test_work_under_way_is_told_until_its_end_is(database: Database) -> None:

@@ -22,7 +22,7 @@ from tidegate.core.errors import Halted
 from tidegate.database.pool import Database
 from tidegate.platforms.discord import DISCORD
 from tidegate.platforms.whatsapp import WHATSAPP
-from tidegate.web.page_response import NAVIGATION
+from tidegate.web.menu import NAVIGATION
 from tidegate.web.static_files import all_assets
 
 HTMX = "htmx-2.0.11.min.js"
@@ -103,14 +103,13 @@ class TestOverview:
             await accounts.change_state(connection, account, AccountState.SIGNED_OUT, expected=[AccountState.ACTIVE])
         parts = {
             "lanes": "signed out",
-            "needs": "See what to do",
-            "feed": "account signed out",
-            "figures": "accounts served, of 1",
-            "running": "Nothing is under way",
+            "needs": "Sign in again",
+            "feed": "Account signed out",
+            "running": "Nothing in progress",
         }
 
         async def told() -> bool:
-            return "account signed out" in (await client.get("/")).text
+            return "Account signed out" in (await client.get("/")).text
 
         await until(told)
         page = (await client.get("/")).text
@@ -126,12 +125,12 @@ class TestAccounts:
             number = await accounts.add(connection, "shop", WHATSAPP, Standing.NEW, loopback="x")
             await accounts.note_stop(connection, number, Halted("The number is <restricted>."))
         assert "The number is &lt;restricted&gt;." in (await client.get("/accounts")).text
-        assert "See what to do" in (await client.get("/overview/needs")).text
+        assert "Fix it" in (await client.get("/overview/needs")).text
         async with database.transaction() as connection:
             await operator_requests.resume(connection, "shop")
             await operator_requests.pause(connection, "shop")
         assert "restricted" not in (await client.get("/accounts")).text
-        assert "Nothing waits for you" in (await client.get("/overview/needs")).text
+        assert "All good" in (await client.get("/overview/needs")).text
 
     async def test_only_one_that_is_signed_out_is_signed_in_again(
         self, client: httpx.AsyncClient, database: Database
@@ -160,29 +159,18 @@ class TestAccounts:
         begun = await client.post("/accounts/add", data={**wanted, "platform": "whatsapp"}, headers=htmx(token))
         assert "with its country code" in (await client.get(begun.headers["hx-redirect"])).text
 
-    async def test_a_phone_is_asked_for_where_a_whatsapp_account_is_signed_out(
-        self, client: httpx.AsyncClient, database: Database
-    ) -> None:
-        """Its row leads to a page that asks; for an account that is signed in, that page is a sentence."""
-        async with database.transaction() as connection:
-            number = await accounts.add(connection, "my shop", WHATSAPP, Standing.NEW, loopback="x")
-        early = await client.get("/accounts/sign-in", params={"name": "my shop"})
-        assert (early.status_code, "not signed out" in early.text) == (400, True)
-        async with database.transaction() as connection:
-            await accounts.change_state(connection, number, AccountState.SIGNED_OUT, expected=[AccountState.ACTIVE])
-        assert 'href="/accounts/sign-in?name=my%20shop"' in (await client.get("/accounts")).text
-        assert 'name="phone"' in (await client.get("/accounts/sign-in?name=my%20shop")).text
-
     async def test_a_name_that_is_taken_is_refused_before_any_question(
         self, client: httpx.AsyncClient, database: Database
     ) -> None:
-        """Nobody types a code for nothing; and a sign-in that is not under way has nothing to answer."""
+        """Nobody types a code for nothing, and what was typed stays; no sign-in is under way to be answered."""
         token = client.headers["x-for-tests"]
         async with database.transaction() as connection:
             await accounts.add(connection, "shop", WHATSAPP, Standing.NEW, loopback="x")
-        wanted = {"name": "shop", "platform": "telegram", "change_token": token}
+        wanted = {"name": "shop", "platform": "telegram", "loopback": "http://127.0.0.1:9", "change_token": token}
         refused = await client.post("/accounts/add", data=wanted)
         assert (refused.status_code, "choose another name" in refused.text) == (400, True)
+        assert 'value="shop" required maxlength="200" autocomplete="off" aria-invalid="true"' in refused.text
+        assert 'value="http://127.0.0.1:9"' in refused.text
         gone = await client.post("/accounts/adding/x", data={"answer": "1", "change_token": token})
         assert (gone.status_code, "Begin again" in gone.text) == (404, True)
 
@@ -215,6 +203,10 @@ class TestSettings:
         assert (none.status_code, none.json()["detail"]) == (
             400, "Choose at least one scope: a token without one opens nothing.",
         )  # fmt: skip
+        again = await client.post("/settings/tokens", data={"name": "bot", "expires": "30d", "change_token": token})
+        assert (again.status_code, "Choose at least one scope" in again.text) == (400, True)
+        assert 'value="bot" required' in again.text, "what was typed is still in the form"
+        assert '<option value="30d" selected>' in again.text
 
     async def test_a_token_may_expire(self, client: httpx.AsyncClient, database: Database) -> None:
         """As it was chosen; what cannot be is a sentence."""
@@ -234,7 +226,7 @@ class TestSettings:
             for name in ("a", "b", "c"):
                 await tokens.add(connection, name, [TokenScope.READ], None)
             await tokens.unconfirm_all(connection)
-        assert "3 tokens of a restored backup open nothing" in (await client.get("/")).text
+        assert "3 tokens of a restored database must be confirmed" in (await client.get("/")).text
         text = (await client.get("/settings")).text
         assert (text.count("needs confirmation"), "Confirm all 3" in text) == (3, True)
         said = []

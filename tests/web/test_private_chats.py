@@ -172,6 +172,18 @@ async def test_a_command_for_all_channels_tells_of_none(
     assert shown == {"channels": [public], "succeeded": 1, "failed": 0, "closed": []}
 
 
+async def test_a_command_about_a_person_is_told_to_nobody(
+    client: httpx.AsyncClient, database: Database, kept: KnownChannel
+) -> None:
+    """It names whom the account writes with."""
+    async with database.transaction() as connection:
+        assert kept.reader is not None
+        number = await commands.ask(connection, kept.reader, "sync", {"person": ZEBRA})
+        listing = await commands.ask(connection, kept.reader, "sync", {})
+    refused(await client.get(f"/api/commands/{number}"), 404)
+    assert (await client.get(f"/api/commands/{listing}")).status_code == 200
+
+
 async def test_a_token_for_all_channels_lists_none_as_a_target(client: httpx.AsyncClient, chat: KnownChannel) -> None:
     """Its number is no group to write to, so a list of targets does not tell its title."""
     answer = await client.post("/api/target-lists", json={"name": "x", "groups": [str(NUMBER)]})

@@ -36,7 +36,7 @@ def forms(draw: st.DrawFn) -> ReminderForm:
         fires=fires,
         every=every,
         time=f"{draw(st.integers(0, 23)):02}:{draw(st.integers(0, 59)):02}",
-        weekday=draw(st.sampled_from(WEEKDAYS)) if repeats is Every.WEEK else "",
+        weekday=draw(st.sampled_from(sorted(WEEKDAYS))) if repeats is Every.WEEK else "",
         day=str(draw(st.integers(1, 31))) if repeats is Every.MONTH else "",
         at="2026-12-01T09:00" if fires == "once" else "",
         cron=draw(st.sampled_from(["0 9 * * FRI", "*/5 * * * *", "0 9 L * *"])) if fires == "cron" else "",
@@ -117,3 +117,27 @@ def test_every_week_needs_its_weekday() -> None:
     form = ReminderForm(name="n", account="a", to="all", text=["x"], file=[""], sha256=[""], every=Every.WEEK)
     with pytest.raises(BadInput, match="on which day"):
         form.document()
+
+
+@given(forms())
+def test_lines_are_stored_with_line_feeds_alone(form: ReminderForm) -> None:
+    """A browser sends CR and LF; a message has LF."""
+    sent = form.model_copy(update={"text": [f"{text}\r\nmore" for text in form.text]})
+    for text, (before, _, _) in zip(sent.parts, form.parts, strict=True):
+        assert text[0] == f"{before}\nmore"
+
+
+WRONG = {
+    "name": {"name": " "}, "message-text": {"text": ["{nothing}"]}, "cron": {"fires": "cron", "cron": "soon"},
+    "at": {"fires": "once", "at": ""}, "timezone": {"timezone": "Mars"}, "find-group": {"to": "named"},
+    "saved-list": {"to": "list"}, "weekday": {"every": Every.WEEK}, "day": {"every": Every.MONTH},
+    "start-hour": {"start_hour": 9, "end_hour": 9},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("field", sorted(WRONG))
+def test_the_input_that_is_wrong_is_found(field: str) -> None:
+    """The page leads to it; where all are right, to none."""
+    right = {"name": "n", "account": "a", "to": "all", "text": ["x"], "file": [""], "sha256": [""]}
+    assert ReminderForm.model_validate(right).faulty_field() == ""
+    assert ReminderForm.model_validate({**right, **WRONG[field]}).faulty_field() == field

@@ -26,12 +26,14 @@ class TestWriting:
         """Groups, sends, first and last; the text as the first group gets it. Only keeping it keeps it."""
         answer = await client.post("/reminders/review", data=filled(client))
         assert answer.status_code == 200
-        for shown in ("It fits", "3 groups, 1 message each: 3 sends", "Good morning Group 1", "Keep it"):
+        said = "Only when sent manually, to all 3 groups from"
+        for shown in ("Can be delivered in time", said, "3 in all", "Good morning Group 1", "Save reminder"):
             assert shown in answer.text
         assert await database.pool.fetchval("SELECT count(*) FROM reminders") == 0
         assert await database.pool.fetchval("SELECT count(*) FROM events WHERE kind LIKE 'reminder%'") == 0
         saved = await client.post("/reminders/save", data=filled(client))
-        assert saved.headers["location"] == "/reminders"
+        assert saved.headers["location"] == "/reminders?saved=2"
+        assert "Saved" in (await client.get("/reminders?saved=2")).text
         assert "Friday stock" in (await client.get("/reminders")).text
 
     async def test_each_request_parses_the_document_once(self, client: httpx.AsyncClient) -> None:
@@ -50,7 +52,7 @@ class TestWriting:
         )
         asked = filled(client, fires="repeat", every="day", time="09:00", start_hour="9", end_hour="10")
         answer = await client.post("/reminders/review", data=asked)
-        assert "It does not fit" in answer.text
+        assert "Cannot be delivered in time" in answer.text
         assert "would be left over" in answer.text
 
     @pytest.mark.parametrize(
@@ -75,6 +77,8 @@ class TestWriting:
         answer = await client.post("/reminders/review", data=filled(client, **values))
         assert answer.status_code == 200
         [trouble] = re.findall(r'class="trouble" role="alert">([^<]*)<', answer.text)
+        for field in re.findall(r'<a href="#([^"]+)">Go to the field', answer.text):
+            assert re.search(rf'id="{field}"[^>]* aria-invalid="true" aria-describedby="wrong', answer.text), field
         assert sentence in trouble.replace("&#34;", '"')
         assert 'name="timezone"' in answer.text
 
@@ -86,7 +90,7 @@ class TestWriting:
         assert 'value="Friday stock"' in page
         assert page.count('name="group" value="Group 2" checked') == 1
         assert 'name="group" value="Group 1" checked' not in page
-        assert re.search(r"<option selected>week</option>", page)
+        assert re.search(r'<option value="week" selected>week</option>', page)
         again = await client.post("/reminders/form", data=filled(client, name="changed"))
         assert 'value="changed"' in again.text
         await client.post("/reminders/save", data=filled(client, reminder="1", name="Monday stock"))
@@ -151,28 +155,59 @@ class TestWhatTheScreenSays:
         """Each group by name, all groups as all, and the firing in words."""
         named = filled(client, to="named", group=["Group 2"], fires="repeat", every="week", weekday="FRI")
         text = (await client.post("/reminders/review", data=named)).text
-        assert ("Group 2" in text, "Group 1" in text, "every week on FRI at 09:00" in text) == (True, False, True)
+        assert ("Group 2" in text, "Group 1" in text, "Every Friday at 09:00" in text) == (True, False, True)
         text = (await client.post("/reminders/review", data=filled(client))).text
-        assert "All groups it may write to" in text
+        assert "to all 3 groups from" in text
         assert all(f"Group {number}" in text for number in (1, 2, 3))
-        assert "when somebody fires it" in text
+        assert "Only when sent manually" in text
 
     async def test_fired_after_its_hours_it_asks_when_to_send(
         self, client: httpx.AsyncClient, database: Database
     ) -> None:
-        """Nothing is fired by the first click; "Send it then" opens a run that waits for the next hours."""
+        """Nothing is sent by the first click. A run waits for the next hours, or is sent now, as the person says."""
         async with holding(database, datetime(2026, 3, 2, 20, tzinfo=UTC)):
             await client.post("/reminders/save", data=filled(client, start_hour="6", end_hour="18"))
             asked = await client.post("/reminders/fire", data=filled(client, reminder="1"))
             assert asked.headers["location"] == "/reminders/1/fire"
             assert await database.pool.fetchval("SELECT count(*) FROM runs") == 0
             text = (await client.get("/reminders/1/fire")).text
-            assert "06:00 to 18:00 (UTC)" in text
-            assert "3 groups" in text
+            for shown in ("06:00 to 18:00, UTC", "3 groups", "Send at 06:00, Tuesday", "Send now anyway", "Cancel"):
+                assert shown in text
             fired = await client.post("/reminders/fire", data=filled(client, reminder="1", next_window="true"))
             assert fired.headers["location"] == "/activity/1"
             run = await database.pool.fetchrow("SELECT state, opens_at FROM runs")
             assert (run["state"], run["opens_at"]) == ("waiting", datetime(2026, 3, 3, 6, tzinfo=UTC))
+            assert "It waits behind" in (await client.get("/reminders/1/fire")).text
+            fired = await client.post("/reminders/fire", data=filled(client, reminder="1", any_hour="true"))
+            assert await database.pool.fetchval("SELECT state FROM runs WHERE id = 2") == "running"
+            assert fired.headers["location"] == "/activity/2"
+
+    async def test_a_reminder_is_turned_off_and_on(self, client: httpx.AsyncClient, database: Database) -> None:
+        """Off it is never due; on it is due by its schedule again. The list says both, with the schedule in words."""
+        token = htmx(client.headers["x-for-tests"])
+        await client.post("/reminders/save", data=filled(client, fires="repeat", every="day", time="09:00"))
+        due = "SELECT due_at IS NOT NULL FROM reminders"
+        for on in (False, True):
+            said = await client.post("/reminders/switch", data={"reminder": "1", "on": str(on).lower()}, headers=token)
+            assert said.status_code == 204
+            assert await database.pool.fetchval(due) is on
+            text = (await client.get("/reminders")).text
+            assert "Every day at 09:00" in text
+            assert f'aria-checked="{str(on).lower()}"' in text
+            assert ("Next send" in text) is on
+            again = await client.post("/reminders/switch", data={"reminder": "1", "on": str(on).lower()}, headers=token)
+            assert again.status_code == 409
+        kinds = await database.pool.fetch("SELECT kind FROM events WHERE kind LIKE 'reminder%abled' ORDER BY id")
+        assert [row["kind"] for row in kinds] == ["reminder.disabled", "reminder.enabled"]
+
+    async def test_a_copy_has_everything_but_the_name(self, client: httpx.AsyncClient, database: Database) -> None:
+        """Nothing is saved by asking for one; saved, it is a second reminder."""
+        await client.post("/reminders/save", data=filled(client))
+        text = (await client.get("/reminders/1/duplicate")).text
+        assert 'value="Friday stock (copy)"' in text
+        assert "Good morning {group}" in text
+        assert 'name="reminder" value=""' in text
+        assert await database.pool.fetchval("SELECT count(*) FROM reminders") == 1
 
 
 class TestFiles:
@@ -191,8 +226,8 @@ class TestFiles:
     @pytest.mark.parametrize(
         ("name", "content", "sentence"),
         [
-            ("poster.jpg", b"<script>", "is called a picture and is none"),
-            ("film.mp4", b"MZ", "is called a video and is none"),
+            ("poster.jpg", b"<script>", "is not a valid picture"),
+            ("film.mp4", b"MZ", "is not a valid video"),
             ("empty.pdf", b"", "is empty"),
             ("a%0Ab.pdf", b"x", "plain name"),
         ],
@@ -236,7 +271,7 @@ class TestRuns:
         fired = await client.post("/reminders/fire", data={"reminder": "1"}, headers=htmx(token))
         assert fired.headers["hx-redirect"] == "/activity/1"
         page = (await client.get("/activity/1")).text
-        for shown in ("delivered, of 3", "pending", "Group 1", "Pause"):
+        for shown in ("0 of 3 groups delivered", "Waiting 3", "Group 1", "Good morning Group 1", "Pause"):
             assert shown in page
         assert (await client.post("/activity/1/pause", headers=htmx(token))).status_code == 204
         again = await client.post("/activity/1/pause", headers=htmx(token))
@@ -244,8 +279,8 @@ class TestRuns:
         assert "Resume" in (await client.get("/activity/1/now")).text
         assert (await client.post("/activity/1/resume", headers=htmx(token))).status_code == 204
         assert (await client.post("/activity/1/cancel", headers=htmx(token))).status_code == 204
-        assert "cancelled" in (await client.get("/activity")).text
-        assert "No group is failed" in (await client.get("/activity/1?state=failed")).text
+        assert "Cancelled" in (await client.get("/activity")).text
+        assert "No groups in this state" in (await client.get("/activity/1?state=failed")).text
 
     async def test_older_runs_are_a_page_away(self, client: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch) -> None:
         """The newest first, the others by a link, until there are none; news load the page that is shown."""
@@ -256,12 +291,12 @@ class TestRuns:
             await client.post("/reminders/fire", data={"reminder": "1"}, headers=htmx(token))
             await client.post(f"/activity/{run}/cancel", headers=htmx(token))
         newest = (await client.get("/activity")).text
-        assert re.findall(r"run (\d),", newest) == ["3", "2"]
+        assert re.findall(r"no. (\d)<", newest) == ["3", "2"]
         assert "/activity?before=2" in newest
         older = (await client.get("/activity?before=2")).text
-        assert (re.findall(r"run (\d),", older), "Older runs" in older) == (["1"], False)
+        assert (re.findall(r"no. (\d)<", older), "Older sends" in older) == (["1"], False)
         assert "/activity/list?before=2" in older
-        assert "There are no older runs" in (await client.get("/activity/list?before=1")).text
+        assert "No older sends" in (await client.get("/activity/list?before=1")).text
 
     async def test_every_run_can_be_stopped_at_once(self, client: httpx.AsyncClient) -> None:
         """And go on again; meanwhile nothing is fired."""
@@ -269,12 +304,12 @@ class TestRuns:
         await client.post("/reminders/save", data=filled(client))
         assert (await client.post("/activity/pause-all", headers=htmx(token))).status_code == 204
         overview = (await client.get("/")).text
-        assert ("every run is paused" in overview, "Nothing waits for you" in overview) == (True, False)
-        assert "every run is paused" in (await client.get("/activity")).text
+        assert ("All sending is paused" in overview, "All good" in overview) == (True, False)
+        assert "All sending is paused" in (await client.get("/activity")).text
         refused = await client.post("/reminders/fire", data={"reminder": "1"}, headers=htmx(token))
         assert refused.status_code == 409
         assert (await client.post("/activity/resume-all", headers=htmx(token))).status_code == 204
-        assert "Pause every run" in (await client.get("/activity/list")).text
+        assert "Pause all sending" in (await client.get("/activity/list")).text
 
     async def test_unknown_ones_are_settled_by_a_person(self, client: httpx.AsyncClient, database: Database) -> None:
         """What nobody knows is said, counted, and settled with one button."""
@@ -282,16 +317,16 @@ class TestRuns:
         await client.post("/reminders/save", data=filled(client))
         await client.post("/reminders/test", data={"reminder": "1", "group": "Group 2"}, headers=htmx(token))
         await database.pool.execute(
-            "UPDATE run_parts SET state = 'unknown', claimed_at = clock_now(), attempts = 1;"
+            "UPDATE run_parts SET state = 'unknown', claimed_at = clock_now() - interval '1 hour', attempts = 1;"
             "UPDATE runs SET state = 'needs_attention'"
         )
-        assert "Nobody knows whether these arrived" in (await client.get("/activity/1")).text
-        assert "nobody knows whether they arrived" in (await client.get("/")).text
+        assert "Delivery not confirmed" in (await client.get("/activity/1")).text
+        assert "is not confirmed" in (await client.get("/")).text
         done = await client.post("/activity/1/resolve", data={"resolution": "sent"}, headers=htmx(token))
         assert done.status_code == 204
         page = (await client.get("/activity/1")).text
-        assert "success" in page
-        assert "Nobody knows" not in page
+        assert "Completed" in page
+        assert "Delivery not confirmed" not in page
 
     async def test_what_is_left_is_sent_from_another_account(
         self, client: httpx.AsyncClient, database: Database
@@ -299,26 +334,26 @@ class TestRuns:
         """The run's page offers it where groups are left, and the next one names who is not in it."""
         await client.post("/reminders/save", data=filled(client))
         await client.post("/reminders/fire", data=filled(client, reminder="1"))
-        assert "Send what is left" not in (await client.get("/activity/1")).text
+        assert "Send the remainder" not in (await client.get("/activity/1")).text
         await client.post("/activity/1/cancel", data=filled(client))
         await database.pool.execute(
             "INSERT INTO accounts (name, platform, standing) VALUES ('other', 'telegram', 'normal')"
         )
         await database.pool.execute("INSERT INTO sights (account, channel, may_post) VALUES (2, 1, true)")
         shown = (await client.get("/activity/1")).text
-        assert "Send what is left from another account" in shown
+        assert "Send the remainder from another account" in shown
         made = (await client.post("/activity/1/remainder", data=filled(client, account="other"))).text
-        assert "It goes to 1 group and is sent by" in made
+        assert "It goes to 1 group from" in made
         assert "is not in this group" in made
         assert "rest of run 1" in (await client.get("/reminders")).text
 
         shown = (await client.get("/activity/1")).text
-        assert 'It was made into the reminder <a href="/reminders/2/edit">' in shown
-        assert "2 groups got nothing of it and are in no other reminder" in shown
+        assert 'They are in the reminder <a href="/reminders/2/fire">' in shown
+        assert "2 groups got nothing and are in no other reminder" in shown
         await database.pool.execute("INSERT INTO sights (account, channel, may_post) VALUES (2, 2, true), (2, 3, true)")
         await client.post("/activity/1/remainder", data=filled(client, account="other"))
         shown = (await client.get("/activity/1")).text
-        assert ("/reminders/3/edit" in shown, "Send what is left" in shown) == (True, False)
+        assert ("/reminders/3/fire" in shown, "Send the remainder" in shown) == (True, False)
         again = await client.post("/activity/1/remainder", data=filled(client, account="other"))
         assert again.status_code == 409
         assert "has what is left of it already" in again.text
@@ -330,5 +365,34 @@ class TestRuns:
         await client.post("/reminders/fire", data={"reminder": "1"}, headers=htmx(token))
         gone = await client.post("/reminders/remove", data={"reminder": "1"}, headers=htmx(token))
         assert gone.status_code == 204
-        assert "There is no reminder yet" in (await client.get("/reminders/list")).text
+        assert "No reminders yet" in (await client.get("/reminders/list")).text
         assert "Friday stock" in (await client.get("/activity")).text
+
+    async def test_failures_come_first_are_exported_and_retried(
+        self, client: httpx.AsyncClient, database: Database
+    ) -> None:
+        """The last group failed: it is the first row, a tab of its own, and a row of the CSV that runs no formula."""
+        await database.pool.execute("UPDATE channels SET title = '=cmd|A1' WHERE number = 3")
+        await client.post("/reminders/save", data=filled(client, text="Good morning"))
+        await client.post("/reminders/fire", data=filled(client, reminder="1"))
+        await database.pool.execute(
+            "UPDATE run_parts SET state = CASE WHEN target = (SELECT max(target) FROM run_parts) THEN 'failed' "
+            "ELSE 'sent' END, error = 'Refused.', attempts = 1, claimed_at = clock_now(), "
+            "sent_at = clock_now(), message = '1';"
+            "UPDATE runs SET state = 'ended', status = 'partial', ended_at = clock_now(), "
+            """counts = '{"sent": 2, "failed": 1}'"""
+        )
+        text = (await client.get("/activity/1")).text
+        assert re.findall(r'<th scope="row"><bdi class="name">([^<]*)<', text)[0] == "Group 2"
+        for shown in ("Partly delivered", "Failed 1", "Sent 2", "2 of 3 groups delivered", "Retry 1 group"):
+            assert shown in text
+        answer = await client.get("/activity/1/groups.csv")
+        assert (answer.headers["content-type"], "attachment" in answer.headers["content-disposition"]) == (
+            "text/csv; charset=utf-8", True,
+        )  # fmt: skip
+        assert '"Group 2","2","failed","Refused."' in answer.text
+        assert '"\'=cmd|A1","3","sent"' in answer.text
+        retried = await client.post("/activity/1/retry", data=filled(client))
+        asked = await client.get(retried.headers["location"])
+        assert "to 1 group now?" in asked.text
+        assert await database.pool.fetchval("SELECT count(*) FROM runs") == 1

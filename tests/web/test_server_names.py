@@ -60,8 +60,8 @@ async def words(client: httpx.AsyncClient, path: str) -> str:
 async def test_pages_say_which_server_a_thread_is_of(client: httpx.AsyncClient, thread: KnownChannel) -> None:
     """On the chat, on a message of its own, on the channel's page, in the list, and in search results."""
     where = "The &lt;b&gt;harbour&lt;/b&gt; \u203a general \u203a"
-    for path in (f"/channels/{thread.key}/messages", f"/channels/{thread.key}/messages/90", f"/channels/{thread.key}"):
-        assert f"Channels \u203a {where}" in await words(client, path)
+    for path in ("messages", "messages/90", "options", "technical", "files"):
+        assert f"Channels \u203a {where}" in await words(client, f"/channels/{thread.key}/{path}")
     for path in ("/channels", "/messages?q=crate"):
         assert f"{where} crates" in (await words(client, path)).replace("\u203acrates", "\u203a crates"), path
 

@@ -99,7 +99,7 @@ class TestPassword:
         await set_password(database)
         for _ in range(sign_ins.TRIES_OF_ONE):
             answer = await client.post("/sign-in", data={"password": "wrong"})
-            assert (answer.status_code, "not the password" in answer.text) == (403, True)
+            assert (answer.status_code, "Wrong password" in answer.text) == (403, True)
         async with visiting(database) as other:
             answer = await other.post("/sign-in", data={"password": PASSWORD})
         assert (answer.status_code, "Too many wrong passwords" in answer.text) == (429, True)

@@ -79,8 +79,8 @@ class TestPages:
             "FROM channels WHERE number >= 100"
         )
         page = (await client.get(shops, params={"q": "branch"})).text
-        assert "498 groups to put on the list, as searched for; the first 200 are shown" in page
-        assert "Put all 498 found on the list" in page
+        assert "498 groups not in list (filtered); the first 200 are shown" in page
+        assert "Add all 498" in page
         await post(client, f"{shops}/groups", q="branch", which="all")
         assert len(await titles(database)) == 498
         await post(client, f"{shops}/groups", q="branch 10", on_it="true", which="all")
@@ -98,7 +98,7 @@ class TestPages:
         assert '<option value="all shops" selected>all shops (3)</option>' in form
         same = filled(client, reminder="1", to="list", saved_list="all shops")
         again = await client.post("/reminders/review", data=same)
-        assert "3 groups, 1 message each" in again.text
+        assert "1 message to each of 3 groups" in again.text
 
     async def test_one_that_reminders_go_to_is_not_removed_and_they_are_named(
         self, client: httpx.AsyncClient, database: Database, shops: str
@@ -110,7 +110,7 @@ class TestPages:
         assert (answer.status_code, "&#34;Friday stock&#34;" in answer.text) == (409, True)
         await client.post("/reminders/save", data=filled(client, reminder="1", to="all"))
         assert (await post(client, f"{shops}/remove")).headers["location"] == LISTS
-        assert "There is no saved list yet" in (await client.get(f"{LISTS}/rows")).text
+        assert "No lists yet" in (await client.get(f"{LISTS}/rows")).text
         assert await database.pool.fetch("SELECT kind FROM events WHERE kind LIKE 'list.%' ORDER BY id") == [
             ("list.added",), ("list.removed",),
         ]  # fmt: skip
@@ -144,7 +144,7 @@ class TestPages:
         assert f'href="{LISTS}" target="_blank"' in form
         assert 'hx-trigger="news-list from:body"' in form
         options = (await client.get(f"{LISTS}/options", params={"saved_list": "shops"})).text
-        assert options == '<option value="">choose one</option><option value="shops" selected>shops (0)</option>'
+        assert options == '<option value="">Choose a list</option><option value="shops" selected>shops (0)</option>'
 
 
 class TestApi:

@@ -13,6 +13,7 @@ from tidegate.app.policies import media_store
 from tidegate.app.setting_sources import LoadedSettings, load
 from tidegate.core.clock import SystemClock
 from tidegate.database.pool import Database
+from tidegate.web import page_response
 from tidegate.web.auth.sign_in import send_to_sign_in, signing_in
 from tidegate.web.live.event_stream import EventStream
 from tidegate.web.openapi import api
@@ -71,6 +72,7 @@ def make_app(
     _add_health(app, database)
     add_metrics(app, database)
     if pages:
+        app.state.prepare = page_response.prepare
         send_to_sign_in(app)
         app.router.routes.extend(_pages.routes)
     return app

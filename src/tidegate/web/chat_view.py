@@ -7,14 +7,15 @@ pages together, and for days of the reader's own zone.
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import UTC, timedelta
 from itertools import pairwise
+from types import MappingProxyType
 
 from markupsafe import Markup
 
-from tidegate.core.ids import ChannelKey, MessageId
+from tidegate.core.ids import ChannelKey, MessageId, UserId
 from tidegate.core.message_content import MessageContent, MessageKind, Reply, TextSpan
 from tidegate.core.platform import Platform
 from tidegate.core.rules.markdown_text import formatted as read_markdown
@@ -34,7 +35,9 @@ LINES = 25
 WHOLE = 20_000
 """Characters of a text on a page of many; a longer one can be read whole on a page of its own."""
 
-_UNSHOWN = (FileRole.COVER, FileRole.EMOJI)  # a part of another file, or of the text
+_UNSHOWN = (FileRole.COVER, FileRole.EMOJI, FileRole.REACTION)  # a part of another file, or of the text
+
+_NO_EMOJI: Mapping[str, str] = MappingProxyType({})
 
 _LINE = 100
 _QUOTED = 200
@@ -42,40 +45,37 @@ _QUOTED = 200
 
 @dataclass(frozen=True, slots=True)
 class ShownText:
-    """A text as markup: its beginning, the *rest* that unfolds, and whether it is *cut* for a page of its own."""
+    """A text as markup."""
 
     head: Markup
-    rest: Markup
-    cut: bool
+    rest: Markup  # what unfolds
+    cut: bool  # whether it continues on a page of its own
 
 
 @dataclass(frozen=True, slots=True)
 class ShownFile:
-    """A file: its *form*, such as photo, its length and name in words, and what the reader gets of it."""
+    """A file of a message."""
 
     file: AttachedFile
-    form: str
-    words: str
-    media: ShownMedia
+    form: str  # such as photo
+    words: str  # its length and name
+    media: ShownMedia  # what the reader gets of it
 
 
 @dataclass(frozen=True, slots=True)
 class ShownReply:
-    """What a message answers: whose words they were, the words, and which *message* they lead to.
-
-    That is one of another *channel* where one is given, and none where it is not stored.
-    """
+    """What a message answers: whose words they were, the words, and which message they lead to."""
 
     author: str
     text: str
     note: str = ""
-    message: MessageId | None = None
-    channel: ChannelKey | None = None
+    message: MessageId | None = None  # none where it is not stored
+    channel: ChannelKey | None = None  # where it is in another channel
 
 
 @dataclass(frozen=True, slots=True)
 class ChatMessage:
-    """A message, or an album as one, as the chat shows it. *version* changes with everything that is shown of it."""
+    """A message, or an album as one, as the chat shows it."""
 
     one: TimelineMessage
     parts: Sequence[TimelineMessage]
@@ -84,10 +84,15 @@ class ChatMessage:
     files: Sequence[ShownFile]
     details: Sequence[DetailLine]
     announced: str
-    version: str
+    version: str  # changes with everything that is shown of it
     new_day: bool = True
     same_author: bool = False
     same_topic: bool = False
+    emoji: Mapping[str, str] = field(default_factory=dict)  # addresses of pictures by the numbers of custom emoji
+
+    def picture_of(self, reaction: str) -> str:
+        """Where the picture of a reaction is; empty where none is kept."""
+        return self.emoji.get(emoji_key(reaction), "")
 
     @property
     def content(self) -> MessageContent:
@@ -111,12 +116,14 @@ class ChatMessage:
 
 @dataclass(frozen=True, slots=True)
 class ChatReader:
-    """How messages of a platform are shown; *people_at* is where its people have their pages, *key* their channel."""
+    """How messages of a channel are shown."""
 
     platform: Platform
-    people_at: str
+    people_at: str  # where people of the platform have their pages
     key: ChannelKey
     whole: bool = False
+    pictured: frozenset[UserId] = frozenset()
+    path: Callable[[str], str] = str  # puts the site's own path before an address
 
     def chat(self, messages: Iterable[TimelineMessage]) -> list[ChatMessage]:
         """Messages as a chat, in their order."""
@@ -124,17 +131,21 @@ class ChatReader:
         return [_beside(before, one) for before, one in pairwise([None, *shown]) if one is not None]
 
     def text(
-        self, text: str, formatting: Sequence[TextSpan] = (), mentions: Mapping[str, str] | None = None
+        self,
+        text: str,
+        formatting: Sequence[TextSpan] = (),
+        mentions: Mapping[str, str] | None = None,
+        emoji: Mapping[str, str] = _NO_EMOJI,
     ) -> ShownText:
-        """A text with its formatting and links, folded where it is long."""
+        """A text with its formatting, links and pictures of *emoji*, folded where it is long."""
         if self.platform.writes_markdown:
             text, formatting = read_markdown(text, mentions)
         spans = [*formatting, *bare_links(text, formatting)]
         most = len(text) if self.whole else WHOLE
         fold = len(text) if self.whole else fold_at(text)
         return ShownText(
-            formatted(text[:fold], cut_spans(spans, 0, fold), people_at=self.people_at),
-            formatted(text[fold:most], cut_spans(spans, fold, most), people_at=self.people_at),
+            formatted(text[:fold], cut_spans(spans, 0, fold), people_at=self.people_at, emoji=emoji),
+            formatted(text[fold:most], cut_spans(spans, fold, most), people_at=self.people_at, emoji=emoji),
             len(text) > most,
         )
 
@@ -146,16 +157,24 @@ class ChatReader:
         lead = next((one for one in parts if one.text), parts[0])
         content = lead.stored.content
         files = [self._file(one, file) for one in parts for file in one.files if file.role not in _UNSHOWN]
+        emoji = self._emoji(lead)
         return ChatMessage(
             lead,
             parts,
-            self.text(lead.text, content.formatting, content.mentions),
+            self.text(lead.text, content.formatting, content.mentions, emoji),
             self._reply(lead),
             [one for one in files if one.file.role == FileRole.OWN or one.media.can_be_seen],
             detail_lines(lead.stored.kind, content.details),
             _announced(lead),
             f"{zlib.crc32(repr(parts).encode('utf-8', 'replace')):x}",
+            emoji=emoji,
         )
+
+    def _emoji(self, one: TimelineMessage) -> Mapping[str, str]:
+        """Where the pictures of a message's custom emoji are, by their numbers; stills, so that nothing moves."""
+        named = [file for file in one.files if file.role in (FileRole.EMOJI, FileRole.REACTION)]
+        shown = {emoji_key(file.name): media_of_attached(self.key, one.id, file).thumbnail for file in named}
+        return {number: self.path(address) for number, address in shown.items() if number and address}
 
     def _file(self, one: TimelineMessage, file: AttachedFile) -> ShownFile:
         form = file_form(file)
@@ -185,6 +204,12 @@ class ChatReader:
         key = None if place is None else place.key
         message = None if key is None else more.message
         return ShownReply(more.author, self.plain(more.quote)[:_QUOTED], f"in {title}", message, key)
+
+
+def emoji_key(name: str) -> str:
+    """The number in the name of a custom emoji, as files and reactions are named (``name:number``); empty without."""
+    number = name.rpartition(":")[2]
+    return number if number != name and number.isdecimal() else ""
 
 
 def fold_at(text: str) -> int:

@@ -14,6 +14,7 @@ from fastapi import HTTPException, Request
 from fastapi.responses import Response, StreamingResponse
 from starlette.types import Send
 
+from tidegate.media.queries.avatars import KeptAvatar
 from tidegate.media.queries.served_files import ServedBytes, ServedFile
 from tidegate.media.store import BytesMissing, MediaStore, StoreTrouble
 from tidegate.web.rules.file_headers import (
@@ -50,6 +51,13 @@ async def thumbnail_response(request: Request, found: ServedFile) -> Response:
     if found.thumbnail is None:
         raise HTTPException(HTTPStatus.NOT_FOUND, "There is no thumbnail of this file.")
     return await _sent(request, found.thumbnail, "thumbnail", download=False)
+
+
+async def avatar_response(request: Request, found: KeptAvatar | None, *, of: int) -> Response:
+    """The picture of a person, a channel or a server by the number *of*; the small one of a large picture."""
+    if found is None:
+        raise HTTPException(HTTPStatus.NOT_FOUND, f"No picture of {of} is kept.")
+    return await _sent(request, found.small or found.whole, "avatar", download=False)
 
 
 async def _sent(request: Request, kept: ServedBytes, name: str, *, download: bool) -> Response:

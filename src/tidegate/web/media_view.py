@@ -27,7 +27,7 @@ class ShownAs(StrEnum):
     VIDEO = "video"
     AUDIO = "audio"
     DOWNLOAD = "download"
-    WORDS = "words"
+    WORDS = "words"  # a sentence that says why there is no file
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,13 +50,13 @@ class FileAddresses:
 
 @dataclass(frozen=True, slots=True)
 class ShownMedia:
-    """A file on a page. *thumbnail* is empty where there is none, *note* where nothing has to be said."""
+    """A file on a page."""
 
     shown_as: ShownAs
     address: str
     view: str
-    thumbnail: str
-    note: str
+    thumbnail: str  # empty where there is none
+    note: str  # empty where nothing has to be said
 
     @property
     def can_be_seen(self) -> bool:

@@ -6,36 +6,28 @@ Templates escape every value, and rendering fails where a template names a value
 from __future__ import annotations
 
 import json
-from functools import cache, partial
+from functools import cache
 from http import HTTPStatus
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import quote, unquote, urlsplit
 
 from fastapi import Depends, Request
 from fastapi.responses import RedirectResponse, Response
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from tidegate import __version__
+from tidegate.web.rules.page_sentences import without_commands
 from tidegate.web.server.streamed_responses import PiecewiseResponse, made_in_thread
 from tidegate.web.site_address import site_of
 from tidegate.web.static_files import all_assets
-from tidegate.web.template_filters import FILTERS, steady
-
-NAVIGATION = (
-    ("Overview", "/"),
-    ("Channels", "/channels"),
-    ("Archives", "/archives"),
-    ("Messages", "/messages"),
-    ("Reminders", "/reminders"),
-    ("Activity", "/activity"),
-    ("Accounts", "/accounts"),
-    ("Storage", "/storage"),
-    ("Settings", "/settings"),
-)
-"""The pages in the order of the menu; each exists."""
+from tidegate.web.template_filters import FILTERS, cut, steady
 
 SAID = "Tidegate-Said"
 """The header of the sentence that the page's script shows; htmx's own would be lost when a part reloads."""
+
+SAID_COOKIE = "tidegate_said"
+"""A sentence for the next page, where a change leads to another one; it is shown once."""
+_SAID_FOR = 60  # seconds: a page that never comes says nothing later
 
 CHANGE_FIELD = "change_token"
 """The field in which a form brings along that it is one of our own."""
@@ -43,25 +35,37 @@ CHANGE_FIELD = "change_token"
 THEME_COOKIE = "tidegate_theme"
 THEMES = ("auto", "light", "dark")
 
+_LARGEST = ("layout.html", "macros.html", "channel_messages.html", "parts/chat.html", "parts/media.html")
+
 
 def page(request: Request, template: str, *, status: int = HTTPStatus.OK, **values: Any) -> Response:
     """A page, or a part of one for htmx. It is rendered from *values* when it is sent."""
     site = site_of(request)
     visitor = getattr(request.state, "visitor", None)
-    make = partial(
-        _environment().get_template(template).render,
-        url=site.path,
-        asset=lambda name: site.path(f"/static/{name}?v={all_assets()[name].version}"),
-        here=request.url.path,
-        address=address(request),
-        navigation=NAVIGATION,
-        change_token=visitor.change_token if visitor else None,
-        place=visitor.place if visitor else None,
-        theme=_theme(request),
-        version=__version__,
-        **values,
-    )  # fmt: skip
-    return PiecewiseResponse(made_in_thread(make() for _ in range(1)), status, media_type="text/html")
+    said = "" if is_htmx(request) else unquote(request.cookies.get(SAID_COOKIE, ""))
+    values |= {
+        "url": site.path,
+        "asset": lambda name: site.path(f"/static/{name}?v={all_assets()[name].version}"),
+        "here": request.url.path,
+        "address": address(request),
+        "menu": getattr(request.state, "menu", None),
+        "said": said,
+        "change_token": visitor.change_token if visitor else None,
+        "place": visitor.place if visitor else None,
+        "theme": _theme(request),
+        "version": __version__,
+    }
+    made = (_environment().get_template(one).render(values) for one in (template,))  # a new template is compiled first
+    answer = PiecewiseResponse(made_in_thread(made), status, media_type="text/html")
+    if said:
+        answer.delete_cookie(SAID_COOKIE, path=site.path("/"))
+    return answer
+
+
+def prepare() -> None:
+    """Compile the templates of the chat, which are by far the largest: the first reader need not wait for that."""
+    for name in _LARGEST:
+        _environment().get_template(name)
 
 
 def _as_part(request: Request) -> None:
@@ -81,16 +85,27 @@ def live_page(request: Request, template: str, **values: Any) -> Response:
 def changed(request: Request, sentence: str, *, back: str) -> Response:
     """The response to a change: htmx shows *sentence* and reloads the parts; without script, it redirects to *back*."""
     if is_htmx(request):
-        return Response(status_code=HTTPStatus.NO_CONTENT, headers={SAID: json.dumps(steady(sentence))})
-    return go_to(request, back)
+        return Response(
+            status_code=HTTPStatus.NO_CONTENT, headers={SAID: json.dumps(steady(without_commands(sentence)))}
+        )
+    return go_to(request, back, said=sentence)
 
 
-def go_to(request: Request, path: str) -> Response:
-    """Send the browser to another of our pages."""
-    address = site_of(request).path(path)
+def go_to(request: Request, path: str, *, said: str = "") -> Response:
+    """Send the browser to another of our pages, which shows the sentence *said* once."""
+    site = site_of(request)
+    address = site.path(path)
     if is_htmx(request):
-        return Response(status_code=HTTPStatus.NO_CONTENT, headers={"HX-Redirect": address})
-    return RedirectResponse(address, status_code=HTTPStatus.SEE_OTHER)
+        answer = Response(status_code=HTTPStatus.NO_CONTENT, headers={"HX-Redirect": address})
+    else:
+        answer = RedirectResponse(address, status_code=HTTPStatus.SEE_OTHER)
+    if said:
+        plain = cut(steady(without_commands(said)), 500)
+        answer.set_cookie(
+            SAID_COOKIE, quote(plain, safe=""), max_age=_SAID_FOR, path=site.path("/"),
+            secure=site.is_secure(request), httponly=True, samesite="lax",
+        )  # fmt: skip
+    return answer
 
 
 def local_path(wanted: str) -> str:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
 from pydantic import BaseModel
 
 from tidegate.core.errors import BadInput
 from tidegate.core.ids import ReminderId
+from tidegate.lanes.rules.send_window import SendWindow, zone_named
 from tidegate.reminders.reminder_parser import WrittenPolicies
-from tidegate.reminders.rules.schedule import Every
+from tidegate.reminders.rules.placeholders import check_placeholders
+from tidegate.reminders.rules.schedule import Cron, Every
 
 _CLOCK = r"(?P<minute>\d{1,2}) (?P<hour>\d{1,2})"
 _REPEATS = {
@@ -23,7 +25,11 @@ _REPEATS = {
 }
 """The cron lines that simple repeats mean."""
 
-WEEKDAYS = ("MON", "TUE", "WED", "THU", "FRI", "SAT", "SUN")
+WEEKDAYS = {
+    "MON": "Monday", "TUE": "Tuesday", "WED": "Wednesday", "THU": "Thursday", "FRI": "Friday", "SAT": "Saturday",
+    "SUN": "Sunday",
+}  # fmt: skip
+"""The days as cron names them, and as people do."""
 
 
 class ReminderForm(WrittenPolicies, BaseModel):
@@ -49,14 +55,15 @@ class ReminderForm(WrittenPolicies, BaseModel):
     timezone: str = ""
     start_hour: int = 6
     end_hour: int = 18
+    enabled: bool = True
 
     @property
     def parts(self) -> list[tuple[str, str, str]]:
         """Each message: its text or caption, the name of its file, and the file's content by its hash."""
         if not len(self.text) == len(self.file) == len(self.sha256):
-            raise BadInput("The messages of the form do not belong together. Load the page again.")
+            raise BadInput("The messages of the form do not belong together. Reload the page.")
         messages = zip(self.text, self.file, self.sha256, strict=True)
-        return [(text, file, sha) for text, file, sha in messages if text.strip() or file]
+        return [(_with_line_feeds(text), file, sha) for text, file, sha in messages if text.strip() or file]
 
     @property
     def files(self) -> dict[str, bytes]:
@@ -72,6 +79,7 @@ class ReminderForm(WrittenPolicies, BaseModel):
             **self._targets(),
             **self._schedule(),
             "timezone": self.timezone.strip() or "UTC",
+            "enabled": self.enabled,
             "delivery_window_start_hour": self.start_hour,
             "delivery_window_end_hour": self.end_hour,
             **{name: getattr(self, name) for name in WrittenPolicies.model_fields},
@@ -90,7 +98,7 @@ class ReminderForm(WrittenPolicies, BaseModel):
         if self.fires != "once" and self.at:
             raise BadInput(_two_things(self.fires, "once", f"the date {self.at.replace('T', ' ')}"))
         if self.fires != "cron" and self.cron.strip():
-            raise BadInput(_two_things(self.fires, "cron", f'the line "{self.cron.strip()}"'))
+            raise BadInput(_two_things(self.fires, "cron", f'the cron expression "{self.cron.strip()}"'))
         every = self.every if self.fires == "repeat" else None
         if self.weekday and every is not Every.WEEK:
             raise BadInput(_of_another_repeat(self.weekday, "weekday", "week", every or _CHOICES[self.fires]))
@@ -119,28 +127,55 @@ class ReminderForm(WrittenPolicies, BaseModel):
             case "repeat":
                 on = {Every.WEEK: self.weekday, Every.MONTH: self.day}.get(self.every)
                 if on == "":
-                    raise BadInput(f"Say on which day it fires every {self.every.value}.")
+                    raise BadInput(f"Say on which day it is sent every {self.every.value}.")
                 return {"schedule": {"every": self.every, "time": self.time or "09:00", **({"on": on} if on else {})}}
 
-    @property
-    def fires_in_words(self) -> str:
-        """The schedule in words, for the review."""
-        match self.fires:
-            case "hand":
-                return "when somebody fires it"
-            case "once":
-                return f"once, on {self.at.replace('T', ' at ')}"
-            case "cron":
-                return f"by the cron line {self.cron.strip()}"
-            case "repeat":
-                minute = f"at minute {self.time[-2:]}" if self.every is Every.HOUR else f"at {self.time}"
-                on = {Every.WEEK: f" on {self.weekday}", Every.MONTH: f" on day {self.day}"}.get(self.every, "")
-                return f"every {self.every.value}{on} {minute}"
+    def faulty_field(self) -> str:
+        """The id of the first input that cannot be taken as it is; empty where each of them can by itself."""
+        checks: list[tuple[str, Callable[[], object]]] = [
+            ("name", lambda: _require(self.name.strip())),
+            ("message-text", lambda: _require(self.parts)),
+            ("message-text", self._check_placeholders),
+            ("find-group", lambda: _require(self.to != "named" or self._named())),
+            ("saved-list", lambda: _require(self.to != "list" or self.saved_list)),
+            ("weekday", lambda: _require(self._repeats() is not Every.WEEK or self.weekday)),
+            ("day", lambda: _require(self._repeats() is not Every.MONTH or self.day)),
+            ("at", lambda: _require(self.fires != "once" or self.at)),
+            ("cron", lambda: self.fires != "cron" or Cron(self.cron.strip())),
+            ("timezone", lambda: zone_named(self.timezone.strip() or "UTC")),
+            ("start-hour", lambda: SendWindow(self.start_hour, self.end_hour, zone_named("UTC"))),
+        ]
+        return next((field for field, check in checks if _is_refused(check)), "")
+
+    def _check_placeholders(self) -> None:
+        for text, _, _ in self.parts:
+            check_placeholders(text)
+
+    def _repeats(self) -> Every | None:
+        return self.every if self.fires == "repeat" else None
+
+
+def _require(given: object) -> None:
+    if not given:
+        raise ValueError
+
+
+def _is_refused(check: Callable[[], object]) -> bool:
+    try:
+        check()
+    except (ValueError, BadInput):
+        return True
+    return False
+
+
+def _with_line_feeds(text: str) -> str:
+    """Browsers send the lines of a form with CR and LF; a message has LF alone."""
+    return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 _CHOICES = {
-    "named": "These", "list": "A saved list", "all": "All groups it may write to",
-    "repeat": "again and again", "once": "once", "cron": "by a cron line", "hand": "when I fire it",
+    "named": "Selected groups", "list": "A group list", "all": "All groups this account can post in",
+    "repeat": "Repeating", "once": "Once", "cron": "Custom (cron)", "hand": "Manual",
 }  # fmt: skip
 """The choices as the form words them."""
 
@@ -160,7 +195,7 @@ def _two_things(taken: str, other: str, given: str) -> str:
 
 
 def _of_another_repeat(given: str, what: str, every: str, taken: str) -> str:
-    return f'The {what} {given} is for one that fires every {every}, and you chose "{taken}". Change one of them.'
+    return f'The {what} {given} is for one that is sent every {every}, and you chose "{taken}". Change one of them.'
 
 
 def form_of(number: ReminderId, written: Mapping[str, Any], files: Mapping[str, bytes]) -> ReminderForm:
@@ -181,6 +216,7 @@ def form_of(number: ReminderId, written: Mapping[str, Any], files: Mapping[str, 
         sha256=[files[part["media"]].hex() if part.get("media") else "" for part in parts],
         **_fires(written.get("schedule")),
         timezone=written["timezone"],
+        enabled=written.get("enabled", True),
         start_hour=written["delivery_window_start_hour"],
         end_hour=written["delivery_window_end_hour"],
         **{name: written[name] for name in WrittenPolicies.model_fields if name in written},

@@ -11,7 +11,7 @@ from fastapi import Request
 
 from tidegate.access.queries.sign_ins import SessionSpan
 from tidegate.app.settings import Settings
-from tidegate.core.rules.client_address import Proxies, read_proxies
+from tidegate.core.rules.trusted_proxies import Proxies, read_proxies
 
 COOKIE = "tidegate_session"
 """The plain name of the cookie that a session is in."""

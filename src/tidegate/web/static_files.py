@@ -33,7 +33,7 @@ class Asset:
 
     content: bytes
     media_type: str
-    version: str
+    version: str  # another one for another content
 
 
 @cache

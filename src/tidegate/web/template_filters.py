@@ -6,16 +6,19 @@ import re
 import unicodedata
 import zlib
 from collections.abc import Mapping
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, tzinfo
 from typing import Any
 
 from markupsafe import Markup
 
+from tidegate.core.account import Standing
 from tidegate.core.durations import span_text
 from tidegate.core.platform import platform_named
 from tidegate.core.rules.readable_values import counted, readable_size
+from tidegate.web.rules import archive_words, channel_words
 from tidegate.web.rules.formatted_text import host_of, safe_address
 from tidegate.web.rules.message_details import reaction_words
+from tidegate.web.rules.page_sentences import without_commands
 
 _BRIEF = 120
 _NONE = Markup('<span class="none">—</span>')
@@ -26,14 +29,23 @@ def known(value: object) -> object:
     return _NONE if value is None or value == "" else value
 
 
-def when(moment: datetime | str | None) -> Markup:
-    """An instant that the page's script shows in the reader's own zone; without script it is UTC, and says so."""
+def when(moment: datetime | str | None, show: str | None = None) -> Markup:
+    """An instant, which the page's script shows as a distance ("5 min. ago") with the exact time in the reader's zone.
+
+    Without script it is UTC, and says so.
+    """
     if moment is None:
         return _NONE
     moment = (datetime.fromisoformat(moment) if isinstance(moment, str) else moment).astimezone(UTC)
-    return Markup('<time datetime="{}">{}</time>').format(
-        moment.isoformat(timespec="seconds"), f"{moment:%Y-%m-%d %H:%M} UTC"
+    way = Markup(' data-show="{}"').format(show) if show else ""
+    return Markup('<time datetime="{}"{}>{}</time>').format(
+        moment.isoformat(timespec="seconds"), way, f"{moment:%Y-%m-%d %H:%M} UTC"
     )
+
+
+def exactly(moment: datetime | str | None) -> Markup:
+    """An instant that is shown as a date and a time in the reader's zone, however near it is."""
+    return when(moment, "exact")
 
 
 def clock(moment: datetime) -> Markup:
@@ -107,10 +119,37 @@ def span(length: timedelta | None) -> str:
     return "—" if length is None else span_text(timedelta(seconds=round(length.total_seconds())))
 
 
+def on_clock(moment: datetime | None, zone: tzinfo) -> Markup:
+    """An instant on the clock of *zone*, which is named: a reminder's times are in its own zone for every reader."""
+    if moment is None:
+        return _NONE
+    local = moment.astimezone(zone)
+    named = str(zone).replace("_", " ")
+    return Markup('<span class="clock" title="{}">{}</span>').format(
+        f"{local:%A}, {local.day} {local:%B %Y, %H:%M} ({named}) · {moment.astimezone(UTC):%Y-%m-%d %H:%M} UTC",
+        f"{local:%a} {local.day} {local:%b %Y, %H:%M} ({named})",
+    )
+
+
+_AGES = {
+    Standing.NEW: "New (sends slowly)", Standing.NORMAL: "A few months old", Standing.ESTABLISHED: "Long used",
+}  # fmt: skip
+
+
+def age(standing: Standing) -> str:
+    """How long an account has been in use, as people say it."""
+    return _AGES[standing]
+
+
 FILTERS: Mapping[str, Any] = {
+    "age": age,
     "known": known,
     "when": when,
+    "exactly": exactly,
     "clock": clock,
+    "on_clock": on_clock,
+    "hour_text": lambda hour: f"{hour:02}:00",
+    "plain_words": without_commands,
     "day": day,
     "hue": hue,
     "initial": initial,
@@ -126,5 +165,19 @@ FILTERS: Mapping[str, Any] = {
     "named": named,
     "span": span,
     "size": readable_size,
+    "check": channel_words.check_words,
+    "checks": channel_words.checks_counted,
+    "channel_state": channel_words.state_words,
+    "channel_kind": lambda kind, forum: channel_words.kind_words(kind, forum=forum),
+    "history": lambda bar, full: channel_words.history_words(bar, full=full),
+    "archive_state": lambda state, copied: archive_words.state_words(state, copied=copied),
+    "archive_mood": archive_words.state_mood,
+    "archive_type": archive_words.type_words,
+    "archive_flag": archive_words.flag_words,
+    "failure": archive_words.failure_words,
+    "failure_text": archive_words.failure_text,
+    "copy_method": archive_words.method_words,
+    "copy_state": archive_words.delivery_words,
+    "waits_for": lambda text: without_commands(archive_words.waiting_words(text)),
     "brand": lambda platform: platform_named(platform).brand,
 }

@@ -60,6 +60,6 @@ async def _body(request: Request) -> bytes:
 def _require_type(name: str, kind: MediaKind, content: bytes) -> None:
     """A file named as a picture or a video must start like one: platforms would refuse it, group by group."""
     if kind is MediaKind.PICTURE and picture_type(content) is None:
-        raise BadInput(f'"{name}" is called a picture and is none.')
+        raise BadInput(f'"{name}" is not a valid picture.')
     if kind is MediaKind.VIDEO and not any(content[at:].startswith(mark) for at, mark in _VIDEO_MARKS):
-        raise BadInput(f'"{name}" is called a video and is none.')
+        raise BadInput(f'"{name}" is not a valid video.')

@@ -49,6 +49,17 @@ class Reader(HTMLParser):
         self.text += "" if self.is_host else data
 
 
+def test_a_custom_emoji_is_a_picture_beside_its_text() -> None:
+    """The picture is one of ours; what stands in the text is read aloud. Without a picture the text is seen."""
+    spans = [TextSpan(SpanKind.CUSTOM_EMOJI, 0, 1, "7"), TextSpan(SpanKind.CUSTOM_EMOJI, 1, 2, '"><script>')]
+    markup = str(formatted("⚓🙂", spans, emoji={"7": "/files/7?a=1&b=2"}))
+    picture = '<img src="/files/7?a=1&amp;b=2" alt="" loading="lazy" decoding="async">'
+    assert markup == (
+        f'<span class="emoji">{picture}<span class="unseen">⚓</span></span>'
+        '<span class="emoji" title="custom emoji">🙂</span>'
+    )
+
+
 @pytest.mark.parametrize(
     ("text", "spans", "markup"),
     [

@@ -135,7 +135,7 @@ async def listed(
         wanted = ChannelFilter(
             asked.q,
             account,
-            asked.enabled,
+            enabled=asked.enabled,
             only=reader.channels,
             private=reader.channels is not None,
             sort=asked.sort,

@@ -20,7 +20,7 @@ from tidegate.history.message_documents import MessageShown, MessagesPage, messa
 from tidegate.history.queries import timeline
 from tidegate.history.queries.timeline import Timeline, TimelineBounds
 from tidegate.history.queries.written_by import wrote_in, wrote_outside
-from tidegate.media.queries import served_files
+from tidegate.media.queries import avatars, served_files
 from tidegate.media.queries.served_files import ServedFile
 from tidegate.people.documents import PersonDocument, person_document
 from tidegate.people.queries import people
@@ -28,7 +28,7 @@ from tidegate.search.rules.query_language import read_instant
 from tidegate.web.api.parameters import BIGGEST, ChannelNamed, Limit, Number, Text, days_of
 from tidegate.web.api.responses import Answers, answer, refusals
 from tidegate.web.auth.token_check import InDatabase, Reader, channel_for, hidden_from
-from tidegate.web.file_response import file_response, thumbnail_response
+from tidegate.web.file_response import avatar_response, file_response, thumbnail_response
 from tidegate.web.server.request_bodies import Router
 
 messages = Router(prefix="/channels/{channel}/messages", tags=["messages"])
@@ -178,6 +178,19 @@ async def show_person(database: InDatabase, reader: Reader, platform: PlatformNa
     async with database.connection() as connection:
         visible = on is not None and await _is_visible(connection, reader, on, person)
         known = await people.find(connection, on, person) if on is not None and visible else None
-    if on is None or known is None:
-        raise HTTPException(HTTPStatus.NOT_FOUND, f"Nobody with the number {person} is known on {platform}.")
-    return answer(person_document(on, known))
+        if on is None or known is None:
+            raise HTTPException(HTTPStatus.NOT_FOUND, f"Nobody with the number {person} is known on {platform}.")
+        pictured = await avatars.kept_of(connection, on.name, [person])
+    return answer(person_document(on, known, has_avatar=person in pictured))
+
+
+@known_people.get("/{platform}/{person}/avatar", response_class=Response, responses=refusals(HTTPStatus.NOT_FOUND))
+async def show_avatar(
+    request: Request, database: InDatabase, reader: Reader, platform: PlatformName, person: PersonNumber
+) -> Response:
+    """The picture that an author has, as it was kept last."""
+    on = next((one for one in registered_platforms() if one.name == platform), None)
+    async with database.connection() as connection:
+        visible = on is not None and await _is_visible(connection, reader, on, person)
+        found = await avatars.find(connection, platform, person) if visible else None
+    return await avatar_response(request, found, of=person)

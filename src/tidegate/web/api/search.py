@@ -15,8 +15,9 @@ from tidegate.access.queries.tokens import Token
 from tidegate.core.ids import ChannelKey
 from tidegate.database.pool import Connection
 from tidegate.search.documents import SearchCount, SearchDocument, search_count, search_document
-from tidegate.search.queries.search import HitOrder, SearchResults, count, search
+from tidegate.search.queries.search import SearchResults, count, search
 from tidegate.search.rules.query_language import read_query
+from tidegate.search.rules.search_plan import HitOrder
 from tidegate.web.api.parameters import Text, days_of
 from tidegate.web.api.responses import answer, refusals
 from tidegate.web.auth.token_check import InDatabase, Reader, channel_for, hidden_from, holder

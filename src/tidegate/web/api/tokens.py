@@ -12,7 +12,7 @@ from pydantic import BaseModel, Field
 from tidegate.access.documents import NewToken, TokenRow, token_row
 from tidegate.access.queries import tokens
 from tidegate.access.queries.tokens import Token, TokenScope
-from tidegate.access.rules.token_rights import Grant, excess
+from tidegate.access.rules.grant_comparison import Grant, excess
 from tidegate.app import operator_requests
 from tidegate.core.json_fields import Words, instant
 from tidegate.database.pool import Connection

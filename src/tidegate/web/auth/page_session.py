@@ -12,6 +12,7 @@ from tidegate.events.queries import feed
 from tidegate.events.queries.feed import START, FeedCursor
 from tidegate.web.auth import csrf
 from tidegate.web.auth.token_check import InDatabase
+from tidegate.web.menu import menu_of
 from tidegate.web.page_response import is_htmx
 from tidegate.web.server.heavy_request_limit import Heavy
 from tidegate.web.site_address import site_of
@@ -48,11 +49,18 @@ async def guarded(request: Request, database: InDatabase) -> SignedInVisitor:
         if session is None:
             raise SignInFirst
         visitor = SignedInVisitor(secret, START if is_htmx(request) else await feed.latest(connection))
+        if _shows_menu(request):
+            request.state.menu = await menu_of(request, connection)
     request.state.visitor = visitor
     request.app.state.request_rates.accept(request.scope)
     if request.method not in _READING:
         await csrf.require_own_form(request, visitor.change_token)
     return visitor
+
+
+def _shows_menu(request: Request) -> bool:
+    """Whether a whole page is asked for; a part, a picture or a stream has no menu."""
+    return "text/html" in request.headers.get("accept", "") and not is_htmx(request)
 
 
 def shown_secret(request: Request) -> str:

@@ -88,7 +88,7 @@ async def require_password(request: Request, database: Database, password: str) 
         headers = {"Retry-After": str(round(rounded.total_seconds()))}
         raise WrongPassword(HTTPStatus.TOO_MANY_REQUESTS, sentence, headers)
     if kept is None or not await is_password(kept, password):
-        raise WrongPassword(HTTPStatus.FORBIDDEN, "That is not the password.")
+        raise WrongPassword(HTTPStatus.FORBIDDEN, "Wrong password.")
     async with database.transaction() as connection:
         await sign_ins.forgive(connection, client)
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import singledispatch
 
-from tidegate.core.rules.readable_values import counted
+from tidegate.core.rules.readable_values import counted, readable_size
 from tidegate.events.event_data import EventData
 from tidegate.events.kinds.access import AccessReset, SignInBegun, SignInEndedEverywhere, TokenAdded
 from tidegate.events.kinds.accounts import (
@@ -48,11 +48,11 @@ from tidegate.events.queries.feed import Event
 from tidegate.web.pages.queries.overview import WorkProgress
 
 _COMMANDS = {
-    "cycle": "a cycle",
-    "backfill": "a backfill",
-    "reconcile": "a comparison with the platform",
-    "sync": "listing its channels",
-    "look_again": "looking at its state again",
+    "cycle": "a check",
+    "backfill": "loading older messages",
+    "reconcile": "a check for edits and deletions",
+    "sync": "refreshing its channels",
+    "look_again": "a check of its state",
     "test_privately": "a private test",
 }
 
@@ -161,7 +161,7 @@ def _(event: FailuresRetried) -> str:
 
 @event_words.register
 def _(event: MediaKept) -> str:
-    return f"{counted(event.files, 'file')}, {event.bytes:,} bytes"
+    return f"{counted(event.files, 'file')}, {readable_size(event.bytes)}"
 
 
 @event_words.register
@@ -216,19 +216,20 @@ def _(event: ChannelLost) -> str:
 
 @event_words.register
 def _(event: CycleEnded) -> str:
-    calls, messages = counted(event.calls_total, "call"), counted(event.messages, "message")
-    return f"{calls}, {event.changed:,} changed, {messages}"
+    requests, messages = counted(event.calls_total, "request"), counted(event.messages, "message")
+    return f"{requests}, {event.changed:,} changed, {messages}"
 
 
 @event_words.register
 def _(event: BackfillEnded) -> str:
-    return _joined(f"{event.fetched:,} fetched", f"{event.stored:,} stored", counted(event.calls, "call"), event.error)
+    requests = counted(event.calls, "request")
+    return _joined(f"{event.fetched:,} fetched", f"{event.stored:,} stored", requests, event.error)
 
 
 @event_words.register
 def _(event: ReconcileEnded) -> str:
     changes = (f"{event.edited:,} edited", f"{event.deleted:,} deleted", f"{event.added:,} added")
-    return _joined(f"{event.checked:,} compared", *changes, counted(event.calls, "call"), event.error)
+    return _joined(f"{event.checked:,} compared", *changes, counted(event.calls, "request"), event.error)
 
 
 @event_words.register
@@ -238,7 +239,7 @@ def _(event: LanePaused) -> str:
 
 @event_words.register
 def _(event: ReminderSaved) -> str:
-    return f"due {_moment(event.due_at)}" if event.due_at else "fired by hand"
+    return f"due {_moment(event.due_at)}" if event.due_at else "sent manually"
 
 
 @event_words.register
@@ -283,7 +284,7 @@ def _(event: RunResent) -> str:
 
 @event_words.register
 def _(event: WorkerJoined) -> str:
-    return counted(event.seats, "seat")
+    return f"for up to {counted(event.seats, 'account')}"
 
 
 def _joined(*parts: str | None) -> str:

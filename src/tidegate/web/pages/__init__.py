@@ -3,30 +3,32 @@
 from fastapi import Depends
 
 from tidegate.web.auth.page_session import guarded
+from tidegate.web.charts import pages as charts
 from tidegate.web.pages import (
-    accounts,
-    archives,
-    channel,
     channel_messages,
-    channels,
     live_updates,
+    log,
     overview,
     people,
     reminder_files,
     reminders,
     runs,
-    search,
     settings,
     target_lists,
 )
+from tidegate.web.pages.accounts import account_list, account_options, sign_in
+from tidegate.web.pages.library import archives, channel, channel_topics, channels, search, selected_channels
 from tidegate.web.pages.media import channel_files, storage
 from tidegate.web.server.request_bodies import Router
 
 guarded_pages = Router(include_in_schema=False, dependencies=[Depends(guarded)])
 for one in (
     overview,
+    charts,
     channels,
+    selected_channels,
     channel,
+    channel_topics,
     archives,
     search,
     channel_messages,
@@ -36,8 +38,11 @@ for one in (
     target_lists,
     reminders,
     runs,
-    accounts,
+    account_list,
+    sign_in,
+    account_options,
     settings,
+    log,
     live_updates,
     reminder_files,
 ):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Annotated, Any
@@ -16,13 +17,14 @@ from tidegate.channels.queries.channels import KnownChannel
 from tidegate.core.ids import ChannelKey, MessageId
 from tidegate.database.pool import Connection
 from tidegate.history.queries import partial_share, timeline
-from tidegate.history.queries.timeline import Timeline, TimelineBounds
+from tidegate.history.queries.timeline import Timeline, TimelineBounds, TimelineMessage
+from tidegate.media.queries import avatars
 from tidegate.search.rules.query_language import read_instant
 from tidegate.web.api.parameters import BIGGEST, Number, Text, days_of
-from tidegate.web.auth.token_check import InDatabase
+from tidegate.web.auth.token_check import AsSet, InDatabase
 from tidegate.web.chat_view import ChatReader
 from tidegate.web.page_response import page
-from tidegate.web.pages.channel import kept_channel
+from tidegate.web.pages.library.channel_head import channel_head, kept_channel
 from tidegate.web.server.request_bodies import Router
 from tidegate.web.server.streamed_responses import in_thread
 from tidegate.web.site_address import site_of
@@ -70,20 +72,24 @@ class ChatAddresses:
 
 
 @pages.get("")
-async def read(request: Request, database: InDatabase, key: Key, asked: Annotated[TimelineQuery, Query()]) -> Response:
+async def read(
+    request: Request, database: InDatabase, loaded: AsSet, key: Key, asked: Annotated[TimelineQuery, Query()]
+) -> Response:
     """A page of messages, oldest first: edits with their earlier texts, and tombstones with what was deleted."""
     async with database.connection() as connection:
         kept = await kept_channel(connection, key)
+        head = await channel_head(connection, loaded, kept)
         found = await _stretch(connection, kept, asked)
         share = await partial_share.share_of(connection, key)
+        reader = await _reader(request, connection, kept, found.messages)
+        pictured = key in await avatars.channel_owners(connection, [key])
     at = ChatAddresses(key)
-    reader = _reader(request, kept)
     chat = await in_thread(lambda: reader.chat(found.messages))
     older = found.messages[0].id if found.has_older and found.messages else None
     newer = found.messages[-1].id + 1 if found.has_newer and found.messages else None
     return page(
-        request, "channel_messages.html", kept=kept, key=key, chat=chat, asked=asked, reader=reader, at=at,
-        partial=share.words,
+        request, "channel_messages.html", head=head, kept=kept, key=key, chat=chat, asked=asked, reader=reader, at=at,
+        partial=share.words, pictured=pictured,
         missing=asked.around is not None and all(one.id != asked.around for one in found.messages),
         older=None if older is None else at.page(before=older),
         newer=None if newer is None else at.page(since=newer),
@@ -111,8 +117,8 @@ async def read_part(request: Request, database: InDatabase, key: Key, asked: Ann
             found = await timeline.since(connection, kept, asked.since, _MESSAGES)
         else:
             found = Timeline(await timeline.several(connection, kept, asked.numbers), has_older=False, has_newer=False)
+        reader = await _reader(request, connection, kept, found.messages)
     at = ChatAddresses(key)
-    reader = _reader(request, kept)
     chat = await in_thread(lambda: reader.chat(found.messages))
     newer = found.messages[-1].id + 1 if found.has_newer else None
     return page(
@@ -129,16 +135,26 @@ async def read_one(
     async with database.connection() as connection:
         kept = await kept_channel(connection, key)
         found = await timeline.one(connection, kept, message, raw=True)
-    if found is None:
-        raise HTTPException(HTTPStatus.NOT_FOUND, f"Message {message} is not stored.")
-    reader = _reader(request, kept, whole=True)
+        if found is None:
+            raise HTTPException(HTTPStatus.NOT_FOUND, f"Message {message} is not stored.")
+        reader = await _reader(request, connection, kept, [found], whole=True)
     chat = await in_thread(lambda: reader.chat([found]))
     raw = json.dumps(found.stored.raw, indent=1, ensure_ascii=False, sort_keys=True) if found.stored.raw else ""
     return page(request, "message.html", kept=kept, key=key, chat=chat, raw=raw, reader=reader, at=ChatAddresses(key))
 
 
-def _reader(request: Request, kept: KnownChannel, *, whole: bool = False) -> ChatReader:
-    return ChatReader(kept.platform, site_of(request).path(f"/people/{kept.platform}/"), kept.key, whole)
+async def _reader(
+    request: Request,
+    connection: Connection,
+    kept: KnownChannel,
+    messages: Sequence[TimelineMessage],
+    *,
+    whole: bool = False,
+) -> ChatReader:
+    authors = {one.author_id for one in messages if one.author_id is not None}
+    pictured = await avatars.kept_of(connection, kept.platform, authors)
+    path = site_of(request).path
+    return ChatReader(kept.platform, path(f"/people/{kept.platform}/"), kept.key, whole, pictured, path)
 
 
 async def _stretch(connection: Connection, kept: KnownChannel, asked: TimelineQuery) -> Timeline:

@@ -1,7 +1,8 @@
-"""The overview page: accounts, calls, running work, what needs attention, and recent events."""
+"""Home: whether anything is wrong, what is going out, and whether the copy is up to date."""
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable, Mapping
 from http import HTTPStatus
 from typing import Any
 
@@ -10,67 +11,108 @@ from fastapi.responses import Response
 
 from tidegate.database.pool import Connection
 from tidegate.events.queries import feed
-from tidegate.media.queries import media_pauses
-from tidegate.reminders.queries import run_states, runs
+from tidegate.problems.problem import Problem
+from tidegate.reminders.queries import run_targets, runs
+from tidegate.reminders.rules.run_summary import RunState
 from tidegate.web.auth.token_check import InDatabase
-from tidegate.web.live.event_text import bar, command_words, event_summary
+from tidegate.web.charts.activity_charts import activity, zone_from
+from tidegate.web.charts.rules.time_buckets import ChartRange
+from tidegate.web.live.activity_lines import grouped_lines
+from tidegate.web.live.event_text import bar, command_words
+from tidegate.web.menu import LINKS, all_problems, menu_of
 from tidegate.web.page_response import page
 from tidegate.web.pages.media import storage
 from tidegate.web.pages.queries import overview
 from tidegate.web.server.request_bodies import Router
 
 _LANES = 25
-_FEED = 20
+_LINES = 8
+_FEED = 80  # events that are read for those lines: many become one
+_NEXT = 3
 
 pages = Router()
 
 
-async def _figures(connection: Connection) -> dict[str, Any]:
-    return {"service": await overview.service_counts(connection), "lately": await overview.lately(connection)}
-
-
-async def _needs(connection: Connection) -> dict[str, Any]:
+async def _needs(connection: Connection, request: Request) -> dict[str, Any]:
+    found: list[Problem] | None = getattr(request.state, "problems", None)  # the menu has read them already
+    if found is None:
+        found = await all_problems(connection, request.app.state.loaded)
     return {
-        "needs": await overview.needs(connection),
-        "everything_paused": await run_states.everything_is_paused(connection),
-        "media_waits": await media_pauses.sentences(connection),
+        "problems": [(one, LINKS[one.kind]) for one in found],
     }
 
 
-async def _running(connection: Connection) -> dict[str, Any]:
-    open_runs = await runs.listing(connection, ended=False, limit=10)
+async def _sending(connection: Connection, _request: Request) -> dict[str, Any]:
+    open_runs = await runs.listing(connection, ended=False, limit=_NEXT)
     return {
         "runs": open_runs,
         "counts": await runs.counts(connection, [run.id for run in open_runs]),
+        "ends": {
+            run.id: (await run_targets.speed(connection, run.id)).ends_at(run.now)
+            for run in open_runs
+            if run.state is RunState.RUNNING
+        },
+        "upcoming": await overview.upcoming(connection, _NEXT),
+    }
+
+
+async def _mirror(connection: Connection, _request: Request) -> dict[str, Any]:
+    return {"mirror": await overview.mirror(connection)}
+
+
+async def _running(connection: Connection, _request: Request) -> dict[str, Any]:
+    return {
         "bars": [bar(one) for one in await overview.progress(connection)],
         "asked": [(one, command_words(one.kind)) for one in await overview.asked(connection)],
     }
 
 
-async def _lanes(connection: Connection) -> dict[str, Any]:
+async def _lanes(connection: Connection, _request: Request) -> dict[str, Any]:
     return {"lanes": await overview.lanes(connection, _LANES), "most_lanes": _LANES}
 
 
-async def _feed(connection: Connection) -> dict[str, Any]:
-    return {"events": [(event, event_summary(event)) for event in await feed.newest(connection, _FEED)]}
+async def _feed(connection: Connection, _request: Request) -> dict[str, Any]:
+    return {"lines": grouped_lines(await feed.newest(connection, _FEED), _LINES)}
 
 
-_PARTS = {"figures": _figures, "needs": _needs, "running": _running, "lanes": _lanes, "feed": _feed}
+_Part = Callable[[Connection, Request], Awaitable[dict[str, Any]]]
+_PARTS: Mapping[str, _Part] = {
+    "needs": _needs,
+    "sending": _sending,
+    "mirror": _mirror,
+    "running": _running,
+    "lanes": _lanes,
+    "feed": _feed,
+}
 
 
 @pages.get("/")
-async def show(request: Request, database: InDatabase) -> Response:
+async def show(
+    request: Request,
+    database: InDatabase,
+    range: ChartRange = ChartRange.DAY,  # noqa: A002
+) -> Response:
     async with database.connection() as connection:
-        parts = [await part(connection) for part in _PARTS.values()]
+        parts = [await part(connection, request) for part in _PARTS.values()]
         asks_media = await storage.asks(connection, request)
+        first = await overview.first_steps(connection)
+        charts = await activity(connection, range, zone_from(request))
     values = {name: value for part in parts for name, value in part.items()}
-    return page(request, "overview.html", asks_media=asks_media, **values)
+    return page(request, "overview.html", asks_media=asks_media, first=first, charts=charts, account=None, **values)
 
 
 @pages.get("/overview/{part}")
 async def show_part(request: Request, part: str, database: InDatabase) -> Response:
     """One part of the page, for htmx."""
     if part not in _PARTS:
-        raise HTTPException(HTTPStatus.NOT_FOUND, f'The overview has no part "{part}".')
+        raise HTTPException(HTTPStatus.NOT_FOUND, f'Home has no part "{part}".')
     async with database.connection() as connection:
-        return page(request, f"parts/{part}.html", **await _PARTS[part](connection))
+        return page(request, f"parts/{part}.html", **await _PARTS[part](connection, request))
+
+
+@pages.get("/menu")
+async def show_menu(request: Request, database: InDatabase, here: str = "/") -> Response:
+    """The menu again, with the problems of now, for a page that is open at *here*."""
+    async with database.connection() as connection:
+        request.state.menu = await menu_of(request, connection, here)
+    return page(request, "parts/menu.html")

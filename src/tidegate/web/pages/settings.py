@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from http import HTTPStatus
 from typing import Annotated
 
 from fastapi import Form, Request
 from fastapi.responses import Response
+from pydantic import BaseModel, Field
 
 from tidegate.access.queries import sign_ins, tokens
 from tidegate.access.queries.tokens import TokenScope
 from tidegate.app.operator_requests import token_end
+from tidegate.app.setting_sources import LoadedSettings
 from tidegate.app.settings_document import setting_rows
 from tidegate.core.errors import BadInput
+from tidegate.core.rules.natural_order import natural_key
 from tidegate.core.rules.readable_values import counted
+from tidegate.database.pool import Connection, Database
 from tidegate.web.api.parameters import days_of
 from tidegate.web.auth.sign_in import LONGEST_PASSWORD, WrongPassword, hash_password, require_password, signed_out
 from tidegate.web.auth.token_check import AsSet, InDatabase
@@ -29,39 +34,68 @@ _LIFETIMES = (("", "never"), ("7d", "after 7 days"), ("30d", "after 30 days"), (
 pages = Router()
 
 
+class TokenForm(BaseModel):
+    """The form for a new token."""
+
+    name: Annotated[str, Field(max_length=100)] = ""
+    scope: list[TokenScope] = []
+    expires: Annotated[str, Field(max_length=100)] = ""
+
+
 @pages.get("/settings")
 async def show(request: Request, database: InDatabase, loaded: AsSet) -> Response:
     """Every setting with its source, and every token; secrets are hidden."""
+    return await _show(request, database, loaded, TokenForm(scope=[TokenScope.READ]))
+
+
+async def _show(
+    request: Request, database: Database, loaded: LoadedSettings, new: TokenForm, trouble: str = ""
+) -> Response:
+    """The page with the form for a token as it was filled in; *trouble* is why it was refused."""
     async with database.connection() as connection:
-        kept = await tokens.listing(connection)
+        kept = await _tokens(connection)
         has_password = await sign_ins.password_hash(connection) is not None
     return page(
         request, "settings.html", settings=setting_rows(loaded), tokens=kept, scopes=list(TokenScope),
         lifetimes=_LIFETIMES, has_password=has_password, warnings=loaded.warnings, sessions=site_of(request).sessions,
+        new=new, trouble=trouble, status=HTTPStatus.BAD_REQUEST if trouble else HTTPStatus.OK,
     )  # fmt: skip
+
+
+async def _tokens(connection: Connection) -> list[tokens.Token]:
+    return sorted(await tokens.listing(connection), key=lambda one: natural_key(one.name))
 
 
 @pages.get("/settings/tokens")
 async def show_tokens(request: Request, database: InDatabase) -> Response:
     async with database.connection() as connection:
-        return page(request, "parts/tokens.html", tokens=await tokens.listing(connection))
+        return page(request, "parts/tokens.html", tokens=await _tokens(connection))
 
 
 @pages.post("/settings/tokens")
 async def add_token(
     request: Request,
     database: InDatabase,
-    name: Annotated[str, Form(max_length=100)],
-    scope: Annotated[list[TokenScope] | None, Form()] = None,
-    expires: Annotated[str, Form(max_length=100)] = "",
+    loaded: AsSet,
+    new: Annotated[TokenForm, Form()],
 ) -> Response:
-    """Create a token and show it once."""
-    if not scope:
+    """Create a token and show it once; what was refused is shown again as it was filled in."""
+    try:
+        async with database.transaction() as connection:
+            secret, end = await _add_token(connection, new)
+    except BadInput as problem:
+        if is_htmx(request):  # the page's script shows the sentence
+            raise
+        return await _show(request, database, loaded, new, str(problem))
+    return page(request, "token_made.html", name=new.name, secret=secret, expires_at=end)
+
+
+async def _add_token(connection: Connection, new: TokenForm) -> tuple[str, datetime | None]:
+    """The secret of the new token, and when it expires."""
+    if not new.scope:
         raise BadInput("Choose at least one scope: a token without one opens nothing.")
-    async with database.transaction() as connection:
-        end = await token_end(connection, expires or None, days_of("UTC"))
-        secret = await tokens.add(connection, name, scope, None, expires_at=end)
-    return page(request, "token_made.html", name=name, secret=secret, expires_at=end)
+    end = await token_end(connection, new.expires or None, days_of("UTC"))
+    return await tokens.add(connection, new.name, new.scope, None, expires_at=end), end
 
 
 @pages.post("/settings/tokens/confirm")

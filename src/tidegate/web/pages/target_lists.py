@@ -12,6 +12,8 @@ from pydantic import BaseModel
 
 from tidegate.accounts.queries import accounts
 from tidegate.core.ids import ChannelKey, TargetListId
+from tidegate.core.rules.natural_order import natural_key
+from tidegate.core.rules.readable_values import counted
 from tidegate.reminders.queries import group_choice, target_lists
 from tidegate.reminders.queries.group_choice import GroupFilter
 from tidegate.reminders.queries.target_lists import SavedList
@@ -59,7 +61,7 @@ class GroupsChosen(GroupsQuery):
 
 async def _saved_lists(database: InDatabase) -> list[SavedList]:
     async with database.connection() as connection:
-        return await target_lists.listing(connection)
+        return sorted(await target_lists.listing(connection), key=lambda one: natural_key(one.name))
 
 
 SavedLists = Annotated[list[SavedList], Depends(_saved_lists)]
@@ -85,7 +87,7 @@ async def add(request: Request, database: InDatabase, name: Named) -> Response:
     """Create a list and open its groups."""
     async with database.transaction() as connection:
         number = await target_lists.add(connection, name)
-    return go_to(request, f"/reminders/lists/{number}")
+    return go_to(request, f"/reminders/lists/{number}", said=f'The list "{name.strip()}" is created. Add groups to it.')
 
 
 @pages.get("/{number}")
@@ -94,7 +96,7 @@ async def edit(request: Request, database: InDatabase, number: ListNumber, asked
     async with database.connection() as connection:
         saved = await target_lists.find(connection, number)
         groups, count = await group_choice.sought(connection, asked.of(saved.id), most=_SHOWN)
-        names = [one.account.name for one in await accounts.listing(connection)]
+        names = sorted((one.account.name for one in await accounts.listing(connection)), key=natural_key)
     return page(request, "target_list.html", saved=saved, asked=asked, groups=groups, count=count, accounts=names)
 
 
@@ -103,7 +105,7 @@ async def rename(request: Request, database: InDatabase, number: ListNumber, nam
     """Rename a list; its reminders keep using it."""
     async with database.transaction() as connection:
         await target_lists.rename(connection, await target_lists.find(connection, number, lock=True), name)
-    return go_to(request, f"/reminders/lists/{number}?on_it=true")
+    return go_to(request, f"/reminders/lists/{number}?on_it=true", said=f'The list is called "{name.strip()}" now.')
 
 
 @pages.post("/{number}/groups")
@@ -114,7 +116,10 @@ async def change(request: Request, database: InDatabase, number: ListNumber, wan
         everything = wanted.which is ListChange.ALL
         groups = await group_choice.all_sought(connection, wanted.of(saved.id)) if everything else wanted.group
         await (target_lists.take if wanted.on_it else target_lists.put)(connection, saved.id, groups)
-    return go_to(request, wanted.address(number))
+    what = (
+        f"{counted(len(groups), 'group')} {'removed' if wanted.on_it else 'added'}." if groups else "Tick groups first."
+    )
+    return go_to(request, wanted.address(number), said=what)
 
 
 @pages.post("/{number}/remove")
@@ -123,4 +128,4 @@ async def remove(request: Request, database: InDatabase, number: ListNumber) -> 
     async with database.transaction() as connection:
         saved = await target_lists.find(connection, number, lock=True)
         await target_lists.remove(connection, saved)
-    return changed(request, f'The list "{saved.name}" is forgotten.', back="/reminders/lists")
+    return changed(request, f'The list "{saved.name}" is deleted.', back="/reminders/lists")

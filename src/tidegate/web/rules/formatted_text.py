@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from urllib.parse import quote, urlsplit
@@ -16,6 +16,8 @@ from urllib.parse import quote, urlsplit
 from markupsafe import Markup, escape
 
 from tidegate.core.message_content import SpanKind, TextSpan
+
+_NONE: Mapping[str, str] = {}
 
 MOST_SPANS = 1_000
 """Of one text; later ones are shown as plain text. Platforms allow some hundred."""
@@ -65,11 +67,14 @@ _TITLES = {
 }
 
 
-def formatted(text: str, spans: Iterable[TextSpan], *, people_at: str = "") -> Markup:
-    """A text as markup. *people_at* is where a mentioned person's page is, to which their number is added."""
+def formatted(text: str, spans: Iterable[TextSpan], *, people_at: str = "", emoji: Mapping[str, str] = _NONE) -> Markup:
+    """A text as markup. *people_at* is where a mentioned person's page is, to which their number is added.
+
+    *emoji* are the addresses of pictures of custom emoji, by their numbers.
+    """
     plain = Markup("")
     pieces = [plain]
-    writer = _Writer(text, people_at, pieces)
+    writer = _Writer(text, people_at, emoji, pieces)
     writer.write(_usable(text, spans))
     return plain.join(pieces)
 
@@ -150,6 +155,7 @@ class _Writer:
 
     text: str
     people_at: str
+    emoji: Mapping[str, str]
     pieces: list[Markup]
 
     def write(self, spans: Sequence[TextSpan]) -> None:
@@ -190,8 +196,8 @@ class _Writer:
         return sum(map(len, tags))
 
     def _opening(self, one: TextSpan) -> Markup:
-        if one.kind in _OPENED_BY:
-            return _OPENED_BY[one.kind]
+        if one.kind in _OPENED_BY or self._is_pictured(one):
+            return _OPENED_BY.get(one.kind) or _PICTURED.format(self.emoji[one.target])
         if one.kind is SpanKind.CODE_BLOCK:
             said = Markup(' data-language="{}"').format(one.target[:40]) if one.target else Markup("")
             return Markup("<pre{}>").format(said)
@@ -215,7 +221,10 @@ class _Writer:
         if address is not None:
             told = not ended or one.kind is not SpanKind.LINK or links_to(self.text[one.start : one.end], address)
             return Markup("</a>") if told else Markup('</a><span class="host"> ({})</span>').format(host_of(address))
-        return Markup("</{}>").format(_TAGS.get(one.kind, "span"))
+        return _PICTURED_END if self._is_pictured(one) else Markup("</{}>").format(_TAGS.get(one.kind, "span"))
+
+    def _is_pictured(self, one: TextSpan) -> bool:
+        return one.kind is SpanKind.CUSTOM_EMOJI and one.target in self.emoji
 
     def _address(self, one: TextSpan) -> str | None:
         if one.kind is SpanKind.LINK:
@@ -233,6 +242,10 @@ _SPOILER = Markup(
     '<label class="spoiler"><input type="checkbox" autocomplete="off" aria-label="Show the hidden text"><span>'
 )
 """A checkbox opens it by mouse and keyboard, without script; until then screen readers do not read it either."""
+
+_PICTURED = Markup('<span class="emoji"><img src="{}" alt="" loading="lazy" decoding="async"><span class="unseen">')
+_PICTURED_END = Markup("</span></span>")
+"""The emoji that stands in the text is read aloud and copied; its picture is seen."""
 
 _OPENED_BY = {SpanKind.SPOILER: _SPOILER, SpanKind.HEADING: Markup('<strong class="heading">')}
 _CLOSED_BY = {

@@ -40,23 +40,19 @@ _log = structlog.get_logger(__name__)
 class EndReason(StrEnum):
     """Why the server ended a connection."""
 
-    HEAD = "head"
-    BODY = "body"
-    ANSWER = "answer"
-    NO_ROOM = "no_room"
+    HEAD = "head"  # the head of its request took too long
+    BODY = "body"  # it stalled while sending a body
+    ANSWER = "answer"  # it stalled while reading a response
+    NO_ROOM = "no_room"  # there are too many connections
 
 
 @dataclass(frozen=True, slots=True)
 class ConnectionLimits:
-    """The limits of client connections: their number, and how long a client may take.
-
-    *head_for* is for the head of a request, from the first byte or from connecting; *stall_for* is how long a client
-    may stall while sending a body or reading a response.
-    """
+    """The limits of client connections: their number, and how long a client may take."""
 
     most: int = 1_000
-    head_for: timedelta = timedelta(seconds=10)
-    stall_for: timedelta = timedelta(seconds=30)
+    head_for: timedelta = timedelta(seconds=10)  # for the head of a request, from the first byte or from connecting
+    stall_for: timedelta = timedelta(seconds=30)  # without a byte, while it sends a body or reads a response
 
     @classmethod
     def of(cls, settings: Settings) -> ConnectionLimits:

@@ -15,10 +15,13 @@ from starlette.requests import ClientDisconnect
 from tidegate.core.errors import BadInput, NotNow, NotThere, TidegateError, Unstorable
 from tidegate.database.pool import AWAY
 from tidegate.web.page_response import is_htmx, page
+from tidegate.web.rules.page_sentences import without_commands
 from tidegate.web.template_filters import cut, steady
 
 _NAMED = 10
 """How many errors of one request are listed; the others are counted."""
+
+_NO_WORDS = "Tidegate could not do that."
 
 _log = structlog.get_logger(__name__)
 
@@ -49,13 +52,18 @@ def _is_api(request: Request) -> bool:
 
 
 def refusal(request: Request, status: int, sentence: str, headers: dict[str, str] | None = None) -> Response:
-    """The error as a page for browsers, or as problem JSON for other clients."""
-    sentence = sentence if _is_api(request) else steady(sentence)
+    """The error as a page for browsers, or as problem JSON for other clients; a page names no commands."""
+    if not _is_api(request):
+        sentence = steady(without_commands(sentence) or _NO_WORDS)
     if not wants_page(request):
         return problem(status, sentence, headers)
-    answer = page(request, "problem.html", status=status, title=HTTPStatus(status).phrase, sentence=sentence)
+    answer = page(request, "problem.html", status=status, title=_title(status), sentence=sentence)
     answer.headers.update(headers or {})
     return answer
+
+
+def _title(status: int) -> str:
+    return "Page not found" if status == HTTPStatus.NOT_FOUND else "That did not work"
 
 
 def problem(status: int, sentence: str, headers: dict[str, str] | None = None) -> JSONResponse:

@@ -12,7 +12,7 @@ import h11
 from starlette.responses import Response
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from tidegate.core.rules.client_address import SOCKET, client_group
+from tidegate.core.rules.trusted_proxies import SOCKET, client_group
 from tidegate.web.rules.connection_limits import patience_left
 from tidegate.web.server.client_connections import ClientConnections, EndReason
 from tidegate.web.server.error_responses import problem

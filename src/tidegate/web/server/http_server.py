@@ -19,6 +19,7 @@ from tidegate.core.errors import BadInput
 from tidegate.core.task_groups import beside
 from tidegate.web.server.client_connections import ClientConnections, ConnectionLimits
 from tidegate.web.server.http_protocol import LONGEST_HEAD, BoundedProtocol
+from tidegate.web.server.streamed_responses import in_thread
 from tidegate.web.server.unix_socket import unix_listener
 
 _SECONDS_TO_FINISH = 3  # for running requests when the server is stopped
@@ -97,6 +98,8 @@ def listening(settings: Settings) -> AbstractContextManager[socket.socket]:
 
 async def serve_web(app: FastAPI, listener: socket.socket, clock: Clock | None = None) -> None:
     """Serve on *listener* until cancelled; running requests get a moment to finish."""
+    if (prepare := getattr(app.state, "prepare", None)) is not None:
+        await in_thread(prepare)
     limits = getattr(app.state, "connection_limits", ConnectionLimits())  # the loopback's control address has none
     connections = ClientConnections(limits, clock or SystemClock())
     config = uvicorn.Config(

@@ -8,7 +8,7 @@ from __future__ import annotations
 from starlette.datastructures import Headers
 from starlette.types import Scope
 
-from tidegate.core.rules.client_address import SOCKET, Proxies, client_behind
+from tidegate.core.rules.trusted_proxies import SOCKET, Proxies, client_behind
 
 _SCHEMES = ("http", "https")
 

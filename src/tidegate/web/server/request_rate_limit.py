@@ -16,7 +16,7 @@ from typing import TypeVar
 from starlette.responses import Response
 from starlette.types import Scope
 
-from tidegate.core.rules.client_address import client_group
+from tidegate.core.rules.trusted_proxies import client_group
 from tidegate.web.rules.request_rate import charge_request
 from tidegate.web.server.error_responses import problem
 from tidegate.web.server.proxy_headers import client_of

@@ -1,22 +1,35 @@
 // What the pages need beyond htmx: times in the reader's zone, live news, notifications, and sentences that are said.
 "use strict";
 
-const shown = new Intl.DateTimeFormat(undefined, {
-  year: "numeric", month: "short", day: "numeric", hour: "2-digit", minute: "2-digit", timeZoneName: "short",
-});
+const shown = new Intl.DateTimeFormat(undefined, { year: "numeric", month: "short", day: "numeric", hour: "2-digit", minute: "2-digit" });
+const thisYear = new Intl.DateTimeFormat(undefined, { month: "short", day: "numeric", hour: "2-digit", minute: "2-digit" });
 const clock = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit" });
 const day = new Intl.DateTimeFormat(undefined, { weekday: "long", year: "numeric", month: "long", day: "numeric" });
-const ways = { clock, day };
+const ways = { clock, day, exact: shown };
 const exact = new Intl.DateTimeFormat(undefined, { dateStyle: "full", timeStyle: "long" });
+const relative = new Intl.RelativeTimeFormat("en", { numeric: "always", style: "short" });
+const NEARBY = [[60, 1, "second"], [3600, 60, "minute"], [86400, 3600, "hour"], [7 * 86400, 86400, "day"]];
+
+// Up to a week away as a distance, then as a date; the exact time is in its title.
+function distance(moment) {
+  const seconds = (moment - Date.now()) / 1000;
+  if (Math.abs(seconds) < 60) return seconds > 0 ? "in a moment" : "just now";
+  const [, length, unit] = NEARBY.find(([most]) => Math.abs(seconds) < most) ?? [];
+  if (unit) return relative.format(Math.trunc(seconds / length), unit);
+  return (moment.getFullYear() === new Date().getFullYear() ? thisYear : shown).format(moment);
+}
 
 function showTimes(root) {
   for (const time of root.querySelectorAll("time[datetime]")) {
     const moment = new Date(time.dateTime);
     if (Number.isNaN(moment.getTime())) continue;
-    time.textContent = (ways[time.dataset.show] ?? shown).format(moment);
-    time.title = `${exact.format(moment)} · ${time.dateTime.replace("T", " ").replace("+00:00", "")} UTC`;
+    const way = ways[time.dataset.show];
+    const words = way ? way.format(moment) : distance(moment);
+    if (time.textContent !== words) time.textContent = words;
+    time.title ||= `${exact.format(moment)} · ${time.dateTime.replace("T", " ").replace("+00:00", "")} UTC`;
   }
 }
+setInterval(() => document.hidden || showTimes(document), 30000);
 
 // Sentences
 
@@ -38,7 +51,7 @@ function reason(answer) {
   try {
     return JSON.parse(answer.responseText).detail;
   } catch {
-    return `The page answered with ${answer.status}. Load it again.`;
+    return `That did not work (${answer.status}). Reload the page.`;
   }
 }
 
@@ -83,7 +96,7 @@ function hear(address, again = false) {
   stream.addEventListener("error", () => {
     if (stream.readyState !== EventSource.CLOSED) return showLive(false, "Reconnecting …");
     // Refused, for example while the database is away: a browser does not ask again by itself then.
-    showLive(false, "Not live. Load the page again if this stays.");
+    showLive(false, "Not live. Reload the page if this stays.");
     setTimeout(() => hear(place, true), 5000);
   });
   stream.addEventListener("messages", (message) => {
@@ -102,19 +115,26 @@ addEventListener("pagehide", () => stream?.close());
 
 // What had the focus or was unfolded stays so when its part of the page is loaded anew: a keyboard never starts over.
 function sameAs(element) {
+  if (element.id) return element.id;
   const typed = element.form && new URLSearchParams(new FormData(element.form));
-  return [element.tagName, element.textContent, element.href, element.form?.action, typed].join("\n");
+  const own = element.form || element.href ? "" : element.textContent; // a button may change its word
+  return [element.tagName, own, element.href, element.form?.action, element.name, typed].join("\n");
 }
 
 let focused = null;
 let unfolded = [];
 document.body.addEventListener("htmx:beforeSwap", (event) => {
+  // Times are set before they are seen: none flashes in UTC.
+  const box = document.createElement("template");
+  box.innerHTML = event.detail.serverResponse;
+  showTimes(box.content);
+  event.detail.serverResponse = box.innerHTML;
   const part = event.detail.target;
-  focused = part.contains(document.activeElement) && !document.activeElement.id && sameAs(document.activeElement);
+  focused = part.contains(document.activeElement) && sameAs(document.activeElement);
   unfolded = [...part.querySelectorAll("details[open] > summary")].map(sameAs);
 });
 document.body.addEventListener("htmx:afterSwap", (event) => {
-  for (const one of event.detail.target.querySelectorAll("a, button, summary")) {
+  for (const one of event.detail.target.querySelectorAll("a, button, summary, input, select")) {
     if (focused && sameAs(one) === focused) one.focus({ preventScroll: true });
     if (one.matches("summary") && unfolded.includes(sameAs(one))) one.parentElement.open = true;
   }
@@ -133,7 +153,7 @@ function offerNotifications(root) {
     button.hidden = !may;
     button.onclick = async () => {
       const answer = await Notification.requestPermission();
-      say(answer === "granted" ? "You will be told when a run ends." : "Your browser will not tell you.");
+      say(answer === "granted" ? "You will be notified when a send is done." : "Notifications are blocked in your browser.");
       button.hidden = true;
     };
   }
@@ -211,7 +231,7 @@ async function sendFile(input) {
 function setFile(message, name, sha256) {
   message.querySelector("[name=file]").value = name;
   message.querySelector("[name=sha256]").value = sha256;
-  message.querySelector("[data-file]").textContent = name || "no file";
+  message.querySelector("[data-file]").textContent = name || "none";
   message.querySelector("[data-drop-file]").hidden = !name;
 }
 
@@ -250,7 +270,7 @@ document.addEventListener("change", (event) => {
 document.addEventListener("submit", (event) => {
   if (!underWay || !event.target.matches(".wizard")) return;
   event.preventDefault();
-  tellTrouble("A file is still on its way. Go on when it is there.");
+  tellTrouble("A file is still being uploaded. Continue when it has arrived.");
 });
 document.addEventListener("input", (event) => {
   if (event.target.matches("input[data-filter]")) filterBy(event.target);
@@ -496,3 +516,62 @@ if (chat) {
     if (atBottom()) document.getElementById("to-newest").hidden = true;
   }, { passive: true });
 }
+
+// The open one of many tabs is in sight, also on a narrow screen.
+for (const open of document.querySelectorAll(".tab-row [aria-current]")) {
+  open.closest(".tab-row").scrollLeft = open.parentElement.offsetLeft - 60;
+}
+
+// A form with text in it is not left by mistake: forms with data-keep, once something was typed.
+
+let hasUnsavedText = false;
+document.addEventListener("input", (event) => {
+  if (event.target.form?.matches("[data-keep], .wizard")) hasUnsavedText = true;
+});
+document.addEventListener("submit", () => { hasUnsavedText = false; });
+addEventListener("beforeunload", (event) => {
+  if (hasUnsavedText) event.preventDefault();
+});
+
+// Shortcuts: "/" searches, "j" and "k" go through what is listed, "?" shows them all
+
+const help = document.getElementById("shortcuts");
+const ITEMS = "main tbody tr, main .finds > li, main #chat > li, main ul.lines > li, main ul.feed > li, main .problems > li";
+let before = "";
+
+function goThrough(by) {
+  const items = [...document.querySelectorAll(ITEMS)].filter((one) => one.offsetParent);
+  if (!items.length) return;
+  const now = items.findIndex((one) => one.classList.contains("chosen"));
+  const next = items[Math.min(items.length - 1, Math.max(0, now + by))];
+  items[now]?.classList.remove("chosen");
+  next.classList.add("chosen");
+  const link = next.querySelector("a[href], button");
+  if (link) link.focus({ preventScroll: true });
+  next.scrollIntoView({ block: "nearest" });
+}
+
+function search() {
+  const box = document.querySelector("main input[type=search], main input[name=q], main input[name=like]");
+  if (box) box.focus();
+  else location.href = document.body.dataset.search;
+}
+
+const keys = { "/": search, "?": () => help.showModal(), j: () => goThrough(1), k: () => goThrough(-1) };
+document.addEventListener("keydown", (event) => {
+  if (!help || event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
+  if (event.target.closest("input:not([type=checkbox], [type=radio]), textarea, select, dialog, [contenteditable]")) return;
+  const goesHome = before === "g" && event.key === "h";
+  before = event.key;
+  if (goesHome) location.href = document.body.dataset.home;
+  if (!keys[event.key]) return;
+  event.preventDefault();
+  keys[event.key]();
+});
+for (const button of document.querySelectorAll("[data-shortcuts]")) {
+  button.hidden = false;
+  button.onclick = () => help.showModal();
+}
+document.addEventListener("click", (event) => { // the sheet "More" closes when something else is chosen
+  for (const sheet of document.querySelectorAll("details.sheet[open]")) if (!sheet.contains(event.target)) sheet.open = false;
+});

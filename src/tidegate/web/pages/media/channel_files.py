@@ -13,16 +13,16 @@ from pydantic import BaseModel
 from tidegate.channels.queries.channels import KnownChannel
 from tidegate.core.ids import ChannelKey, MessageId
 from tidegate.database.pool import Connection
-from tidegate.media.queries import media_rules, media_totals, served_files
+from tidegate.media.queries import avatars, media_rules, media_totals, served_files
 from tidegate.media.queries.served_files import NEWEST, FilePlace, ServedFile
 from tidegate.media.rules.media_policy import PolicyKind
 from tidegate.web.api.messages import FileNumber, MessageNumber
 from tidegate.web.api.parameters import BIGGEST, Number
-from tidegate.web.auth.token_check import InDatabase
-from tidegate.web.file_response import file_response, thumbnail_response
+from tidegate.web.auth.token_check import AsSet, InDatabase
+from tidegate.web.file_response import avatar_response, file_response, thumbnail_response
 from tidegate.web.media_view import PLAYABLE, FileAddresses, media_of_served
 from tidegate.web.page_response import page
-from tidegate.web.pages.channel import kept_channel
+from tidegate.web.pages.library.channel_head import channel_head, kept_channel
 from tidegate.web.server.request_bodies import Router
 
 _PAGE = 60
@@ -61,6 +61,16 @@ async def read_thumbnail(request: Request, found: FoundFile) -> Response:
     return await thumbnail_response(request, found)
 
 
+@pages.api_route("/avatar", methods=["GET", "HEAD"])
+async def read_avatar(request: Request, database: InDatabase, key: Key) -> Response:
+    """The picture of the channel or its server."""
+    async with database.connection() as connection:
+        kept = await kept_channel(connection, key)
+        owner = (await avatars.channel_owners(connection, [key])).get(key)
+        found = None if owner is None else await avatars.find(connection, kept.platform, owner)
+    return await avatar_response(request, found, of=key)
+
+
 @pages.get("/messages/{message}/files/{number}/view")
 async def view(request: Request, database: InDatabase, key: Key, file: FoundFile) -> Response:
     """One file to look at, with its caption, and the ones before and after it."""
@@ -96,12 +106,13 @@ class KindTotal:
 
 @pages.get("/files")
 async def gallery(
-    request: Request, database: InDatabase, key: Key, asked: Annotated[GalleryQuery, Query()]
+    request: Request, database: InDatabase, loaded: AsSet, key: Key, asked: Annotated[GalleryQuery, Query()]
 ) -> Response:
     """The files of a channel, the newest first."""
     before = NEWEST if asked.before is None else FilePlace(MessageId(asked.before), asked.number)
     async with database.connection() as connection:
         kept = await kept_channel(connection, key)
+        head = await channel_head(connection, loaded, kept)
         policy = await media_rules.policy(connection)
         totals = await _kinds(connection, kept)
         found = await served_files.page(
@@ -109,9 +120,9 @@ async def gallery(
             kinds=[asked.kind] if asked.kind else [], states=[asked.state] if asked.state else [], most=_PAGE,
         )  # fmt: skip
     return page(
-        request, "channel_files.html", kept=kept, key=key, asked=asked, enabled=policy.state.enabled, totals=totals,
-        files=[(one, media_of_served(key, one)) for one in found.files], at=FileAddresses(key), older=found.older,
-        kinds=list(PolicyKind),
+        request, "channel_files.html", head=head, kept=kept, key=key, asked=asked, enabled=policy.state.enabled,
+        totals=totals, files=[(one, media_of_served(key, one)) for one in found.files], at=FileAddresses(key),
+        older=found.older, kinds=list(PolicyKind),
     )  # fmt: skip
 
 

@@ -29,8 +29,9 @@ from tidegate.media.rules.media_policy import KindPolicy, MediaPlace, PolicyKind
 from tidegate.media.store import MediaStore, StoreTrouble
 from tidegate.web.api.parameters import BIGGEST, Text
 from tidegate.web.auth.token_check import AsSet, InDatabase
+from tidegate.web.charts.activity_charts import storage_growth
 from tidegate.web.page_response import changed, page
-from tidegate.web.pages.channel import kept_channel
+from tidegate.web.pages.library.channel_head import kept_channel
 from tidegate.web.server.request_bodies import Router
 
 LATER = "tidegate_media_later"
@@ -39,6 +40,7 @@ LATER = "tidegate_media_later"
 _WEEK = 7 * 24 * 3600
 _CHANNELS = 100
 _BATCH = 1_000
+_BATCHES = 20
 _NOWHERE = MediaPlace(ChannelKey(0), None, in_full=True)
 
 pages = Router(prefix="/storage")
@@ -69,9 +71,11 @@ async def show(request: Request, database: InDatabase, loaded: AsSet) -> Respons
         policy = await media_rules.policy(connection)
         document = await policy_document(connection)
         rows = [_row(policy, one) for one in await storage.by_channel(connection, most=_CHANNELS)]
+        growth = await storage_growth(connection)
     free, trouble = await _free(store)
     return page(
         request, "storage.html", policy=document, rows=rows, store=store.name, free=free, trouble=trouble,
+        growth=growth,
         limit=total_limit(policy.state, free=free, stored=document.stored_bytes), kinds=_kinds(policy),
         freeable=sum(one.media.bytes for one in rows if one.why),
         estimate=await estimated(database, loaded.settings) if policy.asks else None,
@@ -153,21 +157,23 @@ class FreeForm(BaseModel):
 
 @pages.post("/free")
 async def free(request: Request, database: InDatabase, form: Annotated[FreeForm, Form()]) -> Response:
-    """Remove kept files, some at a time, each with its event."""
+    """Remove kept files, some at a time, each with its event; of many a part, so that no request takes long."""
     async with database.connection() as connection:
         kept = await kept_channel(connection, form.channel)
         keepers = await _keepers(connection, form.kind)
-    removed = 0
-    while True:
+    removed, below = 0, None
+    for _ in range(_BATCHES):
         async with database.transaction() as connection:
-            some = await storage.release(connection, kept.key, form.kind, keepers=keepers, most=_BATCH)
+            some = await storage.release(connection, kept.key, form.kind, keepers=keepers, below=below, most=_BATCH)
             if some.removed:
                 told = MediaRemoved(files=some.removed, blocked=False, channel=kept.number)
                 await feed.record(connection, kept.title, told)
-        removed += some.removed
-        if some.removed + some.moved < _BATCH:
+        removed, below = removed + some.removed, some.last
+        if below is None:
             break
-    said = f"{counted(removed, 'file')} removed. The next sweep deletes their bytes: tidegate media sweep"
+    said = f"{counted(removed, 'file')} removed. " + (
+        "The next sweep deletes their bytes." if below is None else "There are more: remove again."
+    )
     return changed(request, said, back="/storage")
 
 

@@ -1,4 +1,4 @@
-"""The data of the overview: accounts, calls and their savings, running work, and what needs attention."""
+"""The data of Home: accounts, requests and their savings, the mirror, what is sent next, and running work."""
 
 from __future__ import annotations
 
@@ -7,20 +7,21 @@ from datetime import datetime
 
 import asyncpg
 
-from tidegate.access.queries import tokens
-from tidegate.archives.queries import archive_pauses
 from tidegate.core.account import AccountState
-from tidegate.core.ids import RunId
+from tidegate.core.ids import ReminderId
 from tidegate.core.platform import Platform, platform_named
 from tidegate.database.pool import Connection
 from tidegate.events.kinds import parse
 from tidegate.events.kinds.archives import ArchiveProgressed
 from tidegate.events.kinds.history import BackfillProgressed
 
+_COUNTED = 20_000
+"""The most rows that are counted for a glance."""
+
 
 @dataclass(frozen=True, slots=True)
 class LaneStatus:
-    """An account and how its lane does right now; *sent* and *read* are calls of the last minute."""
+    """An account and how its lane does right now."""
 
     name: str
     platform: Platform
@@ -29,39 +30,64 @@ class LaneStatus:
     paused_until: datetime | None
     rate: int | None
     ceiling: int | None
-    sent: int
-    read: int
+    sent: int  # calls of the last minute
+    read: int  # likewise
 
 
 @dataclass(frozen=True, slots=True)
 class LastDay:
-    """The last 24 hours: cycles, what they and all else cost, and what a search of every place would have cost."""
+    """The cycles and calls of the last 24 hours."""
 
     cycles: int
     cycle_calls: int
-    naive_calls: int
+    naive_calls: int  # what a search of every place would have cost
     calls: int
     connect_calls: int
 
 
 @dataclass(frozen=True, slots=True)
 class ServiceCounts:
-    """How many accounts there are, how many of them are served, and by how many workers."""
+    """How much there is of what serves the operator."""
 
     accounts: int
-    served: int
+    served: int  # accounts that a worker serves
     workers: int
 
 
 @dataclass(frozen=True, slots=True)
-class NeedsAttention:
-    """What waits for a person; *pauses* are sentences on what keeps archives from being filed."""
+class MirrorSummary:
+    """What is mirrored."""
 
-    accounts: list[tuple[str, str]]
-    given_up: int
-    runs: list[tuple[RunId, str, str]]
-    pauses: list[str]
-    unconfirmed_tokens: int = 0
+    channels: int
+    checked_at: datetime | None
+    newest_at: datetime | None
+    messages: int  # of the last 24 hours
+    archives: int
+    new_archives: int  # of the last 24 hours
+    failed_archives: int
+
+
+@dataclass(frozen=True, slots=True)
+class UpcomingReminder:
+    """A reminder that is due next."""
+
+    id: ReminderId
+    name: str
+    account: str
+    due_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class FirstSteps:
+    """What a person has done so far: connected an account, chosen channels or groups, sent or stored something."""
+
+    connected: bool
+    chosen: bool
+    begun: bool
+
+    @property
+    def done(self) -> bool:
+        return self.connected and self.chosen and self.begun
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,33 +186,49 @@ async def lately(connection: Connection) -> LastDay:
     return LastDay(**dict(row))
 
 
-async def needs(connection: Connection, most: int = 10) -> NeedsAttention:
-    """What needs attention: stopped accounts, archives that wait or were given up, runs and tokens."""
-    accounts = await connection.fetch(
+async def mirror(connection: Connection) -> MirrorSummary:
+    """The copy at a glance. Messages of the last day are counted up to a bound, so that it stays quick."""
+    row = await connection.fetchrow(
+        f"""
+        SELECT (SELECT count(*) FROM channels WHERE enabled AND kind <> 'thread') AS channels,
+            (SELECT max(ended_at) FROM cycles) AS checked_at,
+            (SELECT max(at) FROM messages WHERE deleted_at IS NULL) AS newest_at,
+            (SELECT count(*) FROM (
+                SELECT FROM messages WHERE deleted_at IS NULL AND at > clock_now() - interval '24 hours'
+                LIMIT {_COUNTED}
+            ) AS lately) AS messages,
+            (SELECT count(*) FROM (SELECT FROM archives LIMIT {_COUNTED}) AS kept) AS archives,
+            (SELECT count(*) FROM (SELECT found_at FROM archives ORDER BY id DESC LIMIT 1000) AS newest
+             WHERE found_at > clock_now() - interval '24 hours') AS new_archives,
+            (SELECT count(*) FROM archives WHERE state IN ('failed', 'given_up')) AS failed_archives
         """
-        SELECT name, CASE WHEN unreachable_since IS NULL THEN state ELSE 'unreachable' END AS state FROM accounts
-        WHERE state IN ('signed_out', 'banned') OR state_why IS NOT NULL
-            OR state = 'active' AND unreachable_since < clock_now() - interval '1 minute'
-        ORDER BY id LIMIT $1
+    )
+    assert row is not None
+    return MirrorSummary(**dict(row))
+
+
+async def upcoming(connection: Connection, most: int) -> list[UpcomingReminder]:
+    """The reminders that are due next."""
+    rows = await connection.fetch(
+        """
+        SELECT r.id, r.name, a.name AS account, r.due_at FROM reminders r JOIN accounts a ON a.id = r.account
+        WHERE r.due_at IS NOT NULL ORDER BY r.due_at LIMIT $1
         """,
         most,
     )
-    runs = await connection.fetch(
+    return [UpcomingReminder(**dict(row)) for row in rows]
+
+
+async def first_steps(connection: Connection) -> FirstSteps:
+    row = await connection.fetchrow(
         """
-        SELECT id, name, coalesce(paused_by, state) AS why
-        FROM runs
-        WHERE state = 'needs_attention' OR paused_by IN ('restore', 'upload')
-        ORDER BY id DESC LIMIT $1
-        """,
-        most,
+        SELECT EXISTS (SELECT FROM accounts) AS connected,
+            EXISTS (SELECT FROM channels WHERE enabled) OR EXISTS (SELECT FROM reminders) AS chosen,
+            EXISTS (SELECT FROM messages) OR EXISTS (SELECT FROM runs) AS begun
+        """
     )
-    return NeedsAttention(
-        accounts=[(row["name"], row["state"]) for row in accounts],
-        given_up=await connection.fetchval("SELECT count(*) FROM archives WHERE state = 'given_up'"),
-        runs=[(row["id"], row["name"], row["why"]) for row in runs],
-        pauses=await archive_pauses.sentences(connection, most),
-        unconfirmed_tokens=await tokens.count_unconfirmed(connection),
-    )
+    assert row is not None
+    return FirstSteps(**dict(row))
 
 
 async def progress(connection: Connection, most: int = 5) -> list[WorkProgress]:

@@ -4,23 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from typing import Annotated, Any
+from datetime import date, timedelta
+from typing import Annotated, Any, Literal
 from urllib.parse import urlencode
 
 from fastapi import Query, Request
 from fastapi.responses import Response
 from pydantic import BaseModel, Field
 
-from tidegate.channels.queries import channels
+from tidegate.channels.queries import channel_list, channels
 from tidegate.core.errors import BadInput
 from tidegate.core.ids import ChannelKey
 from tidegate.core.rules.markdown_text import formatted
 from tidegate.database.pool import Connection
+from tidegate.history.queries import neighbours
+from tidegate.history.queries.neighbours import NearbyText, Neighbours
 from tidegate.history.rules.message_links import original_link
-from tidegate.search.queries.search import COUNTED, HitOrder, SearchHit, SearchResults, count, search
+from tidegate.search.queries.search import COUNTED, SearchHit, SearchResults, count, search
+from tidegate.search.rules.content_words import HAS_TAGS
 from tidegate.search.rules.highlights import Piece, around_first, highlighted
 from tidegate.search.rules.query_language import Query as SearchTerms
 from tidegate.search.rules.query_language import read_query
+from tidegate.search.rules.search_plan import HitOrder
 from tidegate.web.api.parameters import Text, days_of
 from tidegate.web.auth.page_session import SignedIn, count_as_heavy
 from tidegate.web.auth.token_check import InDatabase
@@ -32,21 +37,50 @@ _FINDS = 50
 _PAGES = 100
 _EXCERPT = 200  # characters
 _OTHERS = 5
+_TITLES = 300
+_ORDERS = {HitOrder.NEWEST: "Newest first", HitOrder.RELEVANCE: "Best match first"}
+_THINGS = tuple(tag.removeprefix("has:") for tag in HAS_TAGS.values())
 
 pages = Router()
 
 
 class SearchPageQuery(BaseModel):
-    """The query, the order of its results, and the zone of its days, which is UTC without script."""
+    """The query, the order of its results, and the zone of its days, which is UTC without script.
+
+    What is chosen beside the words is added to them: a *channel*, an *author*, days *since* and *until*, and what a
+    message *has*.
+    """
 
     q: Text = ""
+    channel: Text = ""
+    author: Text = ""
+    since: date | Literal[""] = ""
+    until: date | Literal[""] = ""
+    has: Text = ""
     by: HitOrder = HitOrder.NEWEST
     zone: Text = ""
     page: int = Field(1, ge=1, le=_PAGES)
 
+    @property
+    def words(self) -> str:
+        """The whole search in the query language; *until* takes its own day in."""
+        end = self.until + timedelta(days=1) if self.until and self.until < date.max else self.until
+        chosen = {"in": self.channel, "from": self.author, "after": self.since, "before": end, "has": self.has}
+        cleaned = {name: str(value).replace('"', " ").strip() for name, value in chosen.items()}
+        return " ".join([self.q, *(f'{name}:"{value}"' for name, value in cleaned.items() if value)]).strip()
+
+    def given(self) -> dict[str, str]:
+        """What was asked for, without what was left as it is."""
+        return self.model_dump(mode="json", exclude_defaults=True)
+
     def address(self, **other: Any) -> str:
         """The same search with something else, such as the next page."""
-        return f"/messages?{urlencode(self.model_dump(mode='json') | other)}"
+        return f"/messages?{urlencode({name: value for name, value in (self.given() | other).items() if value})}"
+
+    @property
+    def counted_at(self) -> str:
+        """Where the number of results is asked for."""
+        return f"/messages/count?{urlencode(self.given())}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +92,8 @@ class SearchHitView:
     link: str | None
     text: list[Piece]
     others: list[list[Piece]]
+    before: NearbyText | None
+    after: NearbyText | None
 
 
 @pages.get("/messages")
@@ -67,7 +103,7 @@ async def find(
     """The search results: messages and files inside archives. An invalid query is explained on the page."""
     results, trouble = SearchResults([], more=False), ""
     views: list[SearchHitView] = []
-    if asked.q.strip():
+    if asked.words:
         await count_as_heavy(visitor, heavy)
         try:
             async with database.connection() as connection:
@@ -75,12 +111,17 @@ async def find(
                 results = await search(
                     connection, query, channels=keys, order=asked.by, most=_FINDS, skip=(asked.page - 1) * _FINDS
                 )
-                views = [_view(one, query) for one in results.found]
+                places = [(one.key, one.id) for one in results.found if one.archive is None]
+                beside = await neighbours.beside(connection, places) if places else {}
+                views = [_view(one, query, beside.get((one.key, one.id), (None, None))) for one in results.found]
         except BadInput as problem:
             trouble = str(problem)
+    async with database.connection() as connection:
+        titles = await channel_list.mirrored_titles(connection, most=_TITLES)
     return page(
-        request, "search.html", asked=asked, orders=list(HitOrder), finds=views, results=results, trouble=trouble
-    )
+        request, "search.html", asked=asked, orders=_ORDERS, finds=views, results=results, trouble=trouble,
+        titles=titles, things=_THINGS, pages=_PAGES,
+    )  # fmt: skip
 
 
 @pages.get("/messages/count")
@@ -101,12 +142,12 @@ async def how_many(
 async def _asked_for(
     connection: Connection, asked: SearchPageQuery
 ) -> tuple[SearchTerms, Collection[ChannelKey] | None]:
-    query = read_query(asked.q, days_of(asked.zone or "UTC"))
+    query = read_query(asked.words, days_of(asked.zone or "UTC"))
     keys = None if query.channel is None else [(await channels.find(connection, query.channel)).key]
     return query, keys
 
 
-def _view(one: SearchHit, query: SearchTerms) -> SearchHitView:
+def _view(one: SearchHit, query: SearchTerms, beside: Neighbours) -> SearchHitView:
     """A result; of its other texts only those that the search has found."""
     marked = (highlighted(_plain(one, text), query.typed) for text in one.texts)
     others = [around_first(pieces, _EXCERPT) for pieces in marked if any(found for _, found in pieces)]
@@ -116,7 +157,16 @@ def _view(one: SearchHit, query: SearchTerms) -> SearchHitView:
         original_link(one.platform, one.channel, one.id, guild=one.guild, topic=one.topic),
         around_first(highlighted(_plain(one, one.text), query.typed), 3 * _EXCERPT),
         others[:_OTHERS],
+        *(_line(one, near) for near in beside),
     )
+
+
+def _line(one: SearchHit, near: NearbyText | None) -> NearbyText | None:
+    """What was said beside a message, as one line without marks."""
+    if near is None:
+        return None
+    text = formatted(near.text)[0] if one.platform.writes_markdown else near.text
+    return NearbyText(near.author, " ".join(text.split()))
 
 
 def _plain(one: SearchHit, text: str) -> str:

@@ -1,0 +1,1 @@
+"""The sums that charts are drawn from."""

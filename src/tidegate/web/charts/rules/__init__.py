@@ -1,0 +1,1 @@
+"""Where a value belongs in time, and where it is drawn."""

@@ -1,0 +1,17 @@
+"""The time zone of the reader, which the page's script tells in a cookie."""
+
+from __future__ import annotations
+
+from zoneinfo import ZoneInfo
+
+from tidegate.lanes.rules.send_window import zone_named
+
+ZONE_COOKIE = "tidegate_zone"
+
+
+def zone_of(cookie: str) -> ZoneInfo:
+    """The zone that a cookie names; UTC for a reader without script, and for a name that no zone has."""
+    try:
+        return zone_named(cookie) if cookie else ZoneInfo("UTC")
+    except ValueError:
+        return ZoneInfo("UTC")

@@ -1,0 +1,95 @@
+"""Events as lines of activity: what happened in plain words, and many of one kind as one line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from tidegate.core.rules.readable_values import counted
+from tidegate.events.kinds.channels import ChannelRead
+from tidegate.events.queries.feed import Event
+from tidegate.web.live.event_text import event_summary
+
+TITLES: Mapping[str, str] = {
+    "channel.read": "New messages in",
+    "archive.filed": "Archive copied",
+    "archive.indexed": "Archive indexed",
+    "archive.previewed": "Preview found",
+    "archive.failed": "Archive failed",
+    "sign_in.begun": "Signed in",
+    "sign_in.link_made": "Sign-in link created",
+    "run.opened": "Sending started",
+    "reminder.fired": "Sending finished",
+    "run.running": "Sending",
+    "run.waiting": "Waiting for delivery hours",
+    "run.needs_attention": "A send needs you",
+    "run.held": "Sending is tried again later",
+    "run.paused": "Sending paused",
+    "run.resumed": "Sending resumed",
+    "run.resent": "Sent again",
+    "failures.asked": "Retry requested",
+    "failures.retried": "Archives retried",
+    "channel.enabled": "Mirroring started",
+    "channel.disabled": "Mirroring stopped",
+    "channel.parked": "Rate limited",
+    "channel.lost": "Account no longer sees",
+    "lane.paused": "Waiting",
+    "account.standing_set": "Age of account changed",
+    "access.reset": "Everybody signed out",
+    "cycle.ended": "Check finished",
+    "worker.died": "Worker stopped unexpectedly",
+    "worker.joined": "Worker started",
+    "worker.left": "Worker stopped",
+    "token.added": "Token created",
+    "backfill.ended": "Older messages loaded",
+    "reconcile.ended": "Edits and deletions checked",
+}
+"""Kinds whose name is not what a person would call them."""
+
+_QUIET = frozenset({"archive.progressed", "backfill.progressed", "cycle.ended"})
+"""Kinds that are too many for a glance; the log has them."""
+
+
+@dataclass(frozen=True, slots=True)
+class ActivityLine:
+    """One line: a *title*, what it is about, further words, and when it last happened."""
+
+    kind: str
+    title: str
+    subject: str
+    words: str
+    at: datetime
+    messages: int = 0
+    archives: int = 0
+
+
+def line(event: Event) -> ActivityLine:
+    """An event in the words of a person."""
+    title = TITLES.get(event.kind) or event.kind.replace(".", " ").replace("_", " ").capitalize()
+    parsed = event.parsed()
+    read = (parsed.messages, parsed.archives) if isinstance(parsed, ChannelRead) else (0, 0)
+    return ActivityLine(event.kind, title, event.subject, event_summary(event), event.at, *read)
+
+
+def grouped_lines(newest_first: Iterable[Event], most: int) -> list[ActivityLine]:
+    """The newest *most* lines; what was read of one channel is one line with the sum of it."""
+    lines: dict[tuple[str, str], ActivityLine] = {}
+    for event in newest_first:
+        if event.kind in _QUIET:
+            continue
+        one = line(event)
+        key = (one.kind, one.subject if one.kind == ChannelRead.kind else f"{one.subject} {one.words}")
+        if key in lines:
+            lines[key] = _joined(lines[key], one)
+        elif len(lines) < most:
+            lines[key] = one
+    return list(lines.values())
+
+
+def _joined(newer: ActivityLine, older: ActivityLine) -> ActivityLine:
+    if newer.kind != ChannelRead.kind:
+        return newer
+    messages, archives = newer.messages + older.messages, newer.archives + older.archives
+    words = [counted(messages, "message"), *([counted(archives, "archive")] if archives else [])]
+    return replace(newer, messages=messages, archives=archives, words=", ".join(words))

@@ -1,0 +1,1 @@
+"""The pages of the library: channels with their tabs, search, and archives."""

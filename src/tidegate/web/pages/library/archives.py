@@ -1,0 +1,203 @@
+"""The archives pages: search by name and contents, source and copies, failures and retry."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import Annotated, Any
+from urllib.parse import urlencode
+
+from fastapi import Form, HTTPException, Path, Query, Request
+from fastapi.responses import Response
+from pydantic import BaseModel, Field
+
+from tidegate.archives.documents import archive_row, archive_shown, preview_text
+from tidegate.archives.queries import archive_list, archive_search, previews
+from tidegate.archives.queries.archive_search import ArchiveFilter, State
+from tidegate.channels.queries import channels
+from tidegate.channels.queries.channels import KnownChannel
+from tidegate.core.errors import BadInput, NothingToDo
+from tidegate.core.ids import ArchiveId, ChannelKey
+from tidegate.core.rules.readable_values import counted
+from tidegate.database.pool import Connection
+from tidegate.history.rules.message_links import original_link
+from tidegate.web.api.parameters import BIGGEST, POSITIVE, Place, Text
+from tidegate.web.auth.token_check import AsSet, InDatabase
+from tidegate.web.page_response import changed, page
+from tidegate.web.pages.library.channel_head import ChannelHead, Key, channel_head, kept_channel
+from tidegate.web.rules.archive_words import STATE_CHOICES
+from tidegate.web.server.request_bodies import Router
+
+_ROWS = 50
+_INSIDE = 500
+
+pages = Router()
+archive_pages = Router(prefix="/archives")
+
+ArchiveNumber = Annotated[ArchiveId, Path(ge=1, le=BIGGEST)]
+
+
+class ArchivesPageQuery(BaseModel):
+    """The filter of the page; *channel* is a channel key."""
+
+    q: Text = ""
+    state: State | Annotated[str, Query(pattern="^$")] = ""
+    channel: Annotated[ChannelKey, POSITIVE] | None = None
+    before: Annotated[ArchiveId, POSITIVE] | None = None
+
+    def sought(self, channel: ChannelKey | None) -> ArchiveFilter:
+        keys = None if channel is None else [channel]
+        return ArchiveFilter([self.state] if self.state else [], keys, self.q, self.before)
+
+    @property
+    def narrows(self) -> bool:
+        """Whether it leaves any archive out."""
+        return bool(self.q.strip() or self.state or self.channel)
+
+    def asking(self, **changed: Any) -> str:
+        """The end of the address with a changed filter."""
+        asked = {"q": self.q, "state": self.state, "channel": self.channel}
+        given = {name: value for name, value in {**asked, **changed}.items() if value}
+        return f"?{urlencode(given)}" if given else ""
+
+
+@archive_pages.get("")
+async def show(request: Request, database: InDatabase, asked: Annotated[ArchivesPageQuery, Query()]) -> Response:
+    """The newest matching archives, and how many have failed."""
+    async with database.connection() as connection:
+        known = {} if asked.channel is None else await channels.of_keys(connection, [asked.channel])
+        of = known.get(asked.channel) if asked.channel else None
+        return await _listed(request, connection, asked, asked.channel, at="/archives", of=of, head=None)
+
+
+@pages.get("/channels/{key}/archives")
+async def show_channel(
+    request: Request, database: InDatabase, loaded: AsSet, key: Key, asked: Annotated[ArchivesPageQuery, Query()]
+) -> Response:
+    """The same of one channel, among its other pages."""
+    async with database.connection() as connection:
+        kept = await kept_channel(connection, key)
+        head = await channel_head(connection, loaded, kept)
+        return await _listed(
+            request, connection, asked.model_copy(update={"channel": None}), key, at=f"/channels/{key}/archives",
+            of=None, head=head,
+        )  # fmt: skip
+
+
+async def _listed(
+    request: Request,
+    connection: Connection,
+    asked: ArchivesPageQuery,
+    channel: ChannelKey | None,
+    *,
+    at: str,
+    of: KnownChannel | None,
+    head: ChannelHead | None,
+) -> Response:
+    sought = asked.sought(channel)
+    found = await archive_list.listing(connection, sought, most=_ROWS + 1)
+    rows = [archive_row(one) for one in found[:_ROWS]]
+    inside = await archive_search.found_inside(connection, [row.id for row in rows], sought)
+    failed = await archive_list.count_failed(connection)
+    return page(
+        request, "archives.html", archives=rows, inside=inside, asked=asked, states=STATE_CHOICES, failed=failed,
+        channel=of, head=head, kept=None if head is None else head.kept, at=at, rows=_ROWS,
+        keys={one["id"]: one["channel_key"] for one in found},
+        next=f"{at}{asked.asking(before=rows[-1].id)}" if len(found) > _ROWS else None,
+    )  # fmt: skip
+
+
+@archive_pages.post("/retry")
+async def retry_all(request: Request, database: InDatabase) -> Response:
+    """Retry all failed archives at the next check."""
+    async with database.transaction() as connection:
+        asked = await archive_list.ask_again(connection)
+    if not asked:
+        raise NothingToDo("No failed archives.")
+    return changed(request, _retried(len(asked)), back="/archives?state=failed")
+
+
+class SelectedArchives(BaseModel):
+    """Archives that were ticked."""
+
+    archive: Annotated[list[Annotated[ArchiveId, POSITIVE]], Field(max_length=_ROWS)] = Field([])
+
+
+@archive_pages.post("/retry/selected")
+async def retry_selected(request: Request, database: InDatabase, form: Annotated[SelectedArchives, Form()]) -> Response:
+    """Retry the failed ones of those ticked at the next check."""
+    if not form.archive:
+        raise BadInput("No archive is selected. Tick the failed archives first.")
+    async with database.transaction() as connection:
+        asked = await archive_list.ask_again(connection, form.archive)
+    if not asked:
+        raise NothingToDo("None of the selected archives can be retried.")
+    return changed(request, _retried(len(asked)), back="/archives?state=failed")
+
+
+def _retried(count: int) -> str:
+    return f"{counted(count, 'archive')} will be retried at the next check."
+
+
+class InsideQuery(BaseModel):
+    """Which files inside: those with a text in their path, after a place."""
+
+    inside: Text = ""
+    after: Place = 0
+
+
+@archive_pages.get("/{archive}")
+async def show_one(
+    request: Request, database: InDatabase, archive: ArchiveNumber, asked: Annotated[InsideQuery, Query()]
+) -> Response:
+    """One archive: picture and state, contents, where it was posted and copied to, and why it failed."""
+    async with database.connection() as connection:
+        key = await _require(connection, archive)
+        shown = await archive_shown(connection, archive, most_inside=0)
+        kept = (await channels.of_keys(connection, [key]))[key]
+        inside = await archive_list.contents(
+            connection, archive, after=asked.after, text=asked.inside.strip(), most=_INSIDE + 1
+        )
+        preview = preview_text(await previews.of_archive(connection, archive))
+        topic = await channels.topic_title(connection, key, shown.topic) if kept.forum else ""
+    links = {
+        part.message: original_link(kept.platform, kept.number, part.message, guild=kept.guild) for part in shown.files
+    }
+    copied = bool(shown.deliveries) and all(one.state == "sent" for one in shown.deliveries)
+    return page(
+        request, "archive.html", archive=shown, kept=kept, key=key, links=links, inside=inside[:_INSIDE], asked=asked,
+        preview_words=preview, more_inside=inside[_INSIDE - 1]["number"] if len(inside) > _INSIDE else None,
+        copied=copied, topic=topic,
+    )  # fmt: skip
+
+
+@archive_pages.get("/{archive}/preview")
+async def show_preview(database: InDatabase, archive: ArchiveNumber) -> Response:
+    """The picture itself, under the type that was found in it."""
+    async with database.connection() as connection:
+        await _require(connection, archive)
+        kept = await previews.of_archive(connection, archive)
+        content = await previews.content_of(connection, archive)
+    if content is None:
+        raise HTTPException(HTTPStatus.NOT_FOUND, f"Archive {archive} has no preview picture.")
+    return Response(content, media_type=kept.mime)
+
+
+@archive_pages.post("/{archive}/retry")
+async def retry(request: Request, database: InDatabase, archive: ArchiveNumber) -> Response:
+    """Retry a failed archive at the next check."""
+    async with database.transaction() as connection:
+        await _require(connection, archive)
+        if not await archive_list.ask_again(connection, [archive]):
+            raise NothingToDo("This archive cannot be retried: it has not failed, or its source was deleted.")
+    return changed(request, _retried(1), back=f"/archives/{archive}")
+
+
+pages.include_router(archive_pages)
+
+
+async def _require(connection: Connection, archive: ArchiveId) -> ChannelKey:
+    """The key of the channel that an archive was found in, or 404."""
+    key = await archive_list.channel_of(connection, archive)
+    if key is None:
+        raise HTTPException(HTTPStatus.NOT_FOUND, f"There is no archive {archive}; it may have been removed.")
+    return key

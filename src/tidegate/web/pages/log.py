@@ -1,0 +1,38 @@
+"""The log: everything that happened, the checks and what they saved, and the workers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import Request
+from fastapi.responses import Response
+
+from tidegate.database.pool import Connection
+from tidegate.events.queries import feed
+from tidegate.web.auth.token_check import InDatabase
+from tidegate.web.live.activity_lines import line
+from tidegate.web.page_response import AS_PART, live_page
+from tidegate.web.pages.queries import log, overview
+from tidegate.web.server.request_bodies import Router
+
+_EVENTS = 200
+_CYCLES = 20
+
+pages = Router()
+
+
+async def _values(connection: Connection) -> dict[str, Any]:
+    return {
+        "service": await overview.service_counts(connection),
+        "lately": await overview.lately(connection),
+        "lines": [line(event) for event in await feed.newest(connection, _EVENTS)],
+        "checks": await log.checks(connection, _CYCLES),
+        "workers": await log.workers(connection),
+    }
+
+
+@pages.get("/log")
+@pages.get("/log/now", dependencies=AS_PART)
+async def show(request: Request, database: InDatabase) -> Response:
+    async with database.connection() as connection:
+        return live_page(request, "log.html", **await _values(connection))

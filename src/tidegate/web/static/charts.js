@@ -1,0 +1,11 @@
+// Charts are drawn by the server in the reader's own zone, which only the browser knows: a cookie tells it from now on.
+"use strict";
+
+{
+  const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
+  const path = document.body.dataset.home || "/";
+  const secure = location.protocol === "https:" ? "; secure" : "";
+  document.cookie = `tidegate_zone=${zone}; path=${path}; max-age=31536000; samesite=lax${secure}`;
+  const drawn = document.querySelector("[data-zone]");
+  if (drawn && drawn.dataset.zone !== zone) drawn.closest("[hx-get]")?.dispatchEvent(new Event("zone"));
+}
