@@ -19,6 +19,9 @@ import bench
 from tidegate.app import logs
 from tidegate.app.setting_types import LogLevel
 
+_LONG = {"growth"}
+"""Benchmarks that run only when they are named."""
+
 
 def discover() -> dict[str, ModuleType]:
     """Every benchmark by its name."""
@@ -34,13 +37,18 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="./dev bench", description="Measure what is claimed, against a baseline.")
     parser.add_argument("name", nargs="?", choices=list(benchmarks), help="one of them; all when left out")
     parser.add_argument("--json", action="store_true", help="one JSON document instead of lines for people")
+    parser.add_argument("--large", action="store_true", help="ten million messages, where a benchmark has them")
+    parser.add_argument("--most", type=int, metavar="N", help="the largest size, where a benchmark has several")
     asked = parser.parse_args()
     logs.set_up(LogLevel.ERROR)  # on stderr: stdout is the answer's alone
-    names = [asked.name] if asked.name else list(benchmarks)
+    names = [asked.name] if asked.name else [name for name in benchmarks if name not in _LONG]
     results: dict[str, dict[str, Any]] = {}
     for name in names:
         print(f"{name}: measuring …", file=sys.stderr)
-        results[name] = asyncio.run(benchmarks[name].run())
+        known = inspect.signature(benchmarks[name].run).parameters
+        given = {"large": asked.large, "most": asked.most}
+        how = {option: value for option, value in given.items() if value and option in known}
+        results[name] = asyncio.run(benchmarks[name].run(**how))
         if not asked.json:
             tell(name, benchmarks[name], results[name])
     if asked.json:

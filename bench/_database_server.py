@@ -10,8 +10,12 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from tidegate.database.embedded.server import ServerLease
+from tidegate.database.embedded.server_sizes import kept_in_memory, memory_here
 from tidegate.database.migrations.upgrade import upgrade
 from tidegate.database.pool import Database
+
+LARGE = 1 << 40
+"""Bytes of data. A server takes memory by the size of its data when it starts, so this one starts as if it had much."""
 
 
 @asynccontextmanager
@@ -19,7 +23,11 @@ async def own_database(*, connections: int) -> AsyncIterator[Database]:
     """A database with the schema on a server that nobody else uses."""
     home = _folder()
     try:
-        seat = await asyncio.to_thread(ServerLease, home, options=[f"max_connections={connections + 20}"])
+        options = [
+            f"max_connections={connections + 20}",
+            f"shared_buffers={kept_in_memory(memory_here(), LARGE) >> 10}kB",
+        ]
+        seat = await asyncio.to_thread(ServerLease, home, options=options)
         try:
             await upgrade(seat.address.direct)
             database = await Database.open(seat.address, connections=connections)

@@ -51,12 +51,20 @@ class Town:
 @asynccontextmanager
 async def town(*, people: int, groups: int) -> AsyncIterator[Town]:
     """A Telegram and a Discord with so many accounts each, all of whom are in the same groups."""
+    async with town_of(_world(people, groups)) as made:
+        yield made
+
+
+@asynccontextmanager
+async def town_of(world: dict[str, Any], *, latency_ms: int = 0) -> AsyncIterator[Town]:
+    """The platforms of a world, whose answers take so long; they end with the block."""
     program = "from tidegate.cli import main; main()"
-    process = await asyncio.create_subprocess_exec(sys.executable, "-c", program, "loopback", stdout=PIPE)
+    arguments = ["loopback", "--latency-ms", str(latency_ms)]
+    process = await asyncio.create_subprocess_exec(sys.executable, "-c", program, *arguments, stdout=PIPE)
     try:
         assert process.stdout is not None
         made = Town(json.loads(await process.stdout.readline())["control"])
-        await made.tell("/world", _world(people, groups), method="PUT")
+        await made.tell("/world", world, method="PUT")
         yield made
     finally:
         process.terminate()
@@ -102,7 +110,7 @@ async def add_everybody(database: Database, home: Path, town: Town, *, people: i
         who = account.name.partition(" ")[2]
         async with slots:
             if account.platform is TELEGRAM:
-                await sign_in(SignInAttempt(account, vault, lambda _: None), _Person(town, who))
+                await sign_in(SignInAttempt(account, vault, lambda _: None), TownPerson(town, who))
             else:
                 told = await town.ask(f"/discord/token?bot={urllib.parse.quote(who)}")
                 await vault.write(SIGN_IN, told["token"].encode())
@@ -116,7 +124,7 @@ async def _all(works: Iterable[Any]) -> None:
 
 
 @dataclass(frozen=True)
-class _Person:
+class TownPerson:
     """Answers what signing in asks, by reading the code off the platform."""
 
     town: Town

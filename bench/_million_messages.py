@@ -1,7 +1,10 @@
-"""A million messages to search in: 200 channels over three years, in the words of a made-up language.
+"""A million messages to search in, or ten: 200 channels over three years, in the words of a made-up language.
 
 Its words are as common as those of real languages: the second is half as common as the first, and so on. Every tenth
 message is Chinese. Words of known shares are planted besides. Equal numbers give equal messages, on every machine.
+
+More than a million are the first million again, each time begun at another point of the three years. So messages that
+were posted together lie in as many parts of the table as channels do that were backfilled one after the other.
 """
 
 from __future__ import annotations
@@ -45,10 +48,13 @@ class Batch(NamedTuple):
     words: list[str]
 
 
-async def fill(database: Database) -> None:
-    """A million messages, made on every core; the indexes are made afterwards, which is quicker."""
+async def fill(database: Database, messages: int = MESSAGES) -> None:
+    """So many messages, made on every core; the indexes are made afterwards, which is quicker."""
     pool = database.pool
-    await pool.execute("DROP INDEX messages_words; DROP INDEX messages_newest")
+    indexes = await pool.fetch(
+        "SELECT indexname, indexdef FROM pg_indexes WHERE tablename = 'messages' AND indexname <> 'messages_pkey'"
+    )
+    await pool.execute("; ".join(f"DROP INDEX {one['indexname']}" for one in indexes))
     await pool.execute(
         """
         INSERT INTO channels (platform, number, title)
@@ -57,17 +63,24 @@ async def fill(database: Database) -> None:
         CHANNELS,
     )
     start = 0
-    async for batch in _batches(MESSAGES // BATCH):
+    async for batch in _batches(min(messages, MESSAGES) // BATCH):
         await _store(database, start, batch)
         start += BATCH
-    await pool.execute(
-        """
-        SET maintenance_work_mem = '512MB';
-        CREATE INDEX messages_words ON messages USING gin (words) WITH (gin_pending_list_limit = 512);
-        CREATE INDEX messages_newest ON messages (at, id) WHERE deleted_at IS NULL;
-        """
-    )
+    for turn in range(1, messages // MESSAGES):
+        await pool.execute(_AGAIN, turn, SPREAD, MESSAGES, NOW)
+    for one in indexes:
+        await pool.execute(f"SET maintenance_work_mem = '512MB'; {one['indexdef']}")
     await pool.execute("VACUUM ANALYZE")
+
+
+# A message's number is ten times its place in time; a later turn takes the numbers between.
+_AGAIN = """
+    INSERT INTO messages (channel, id, at, author, author_id, text, words)
+    SELECT channel, 10 * place + $1::bigint, $4::timestamptz - $2::interval
+            + $2::interval / $3::integer * (place + $1::bigint / 10.0), author, author_id, text, words
+    FROM (SELECT *, (id / 10 + $1::bigint * $3::integer / 10) % $3::integer AS place
+          FROM messages WHERE id % 10 = 0) AS first
+"""
 
 
 async def _batches(count: int) -> AsyncIterator[Batch]:
@@ -86,7 +99,7 @@ async def _store(database: Database, start: int, batch: Batch) -> None:
     await database.pool.execute(
         """
         INSERT INTO messages (channel, id, at, author, author_id, text, words)
-        SELECT 1 + number % $1::integer, $2::bigint + number, $3::timestamptz + $4::interval * number,
+        SELECT 1 + number % $1::integer, 10 * ($2::bigint + number), $3::timestamptz + $4::interval * number,
             'Author ' || who, who, text, words::tsvector
         FROM unnest($5::integer[], $6::text[], $7::text[]) WITH ORDINALITY AS t (who, text, words, number)
         """,

@@ -9,6 +9,7 @@ from typing import Any
 from telethon.tl import types
 
 from tidegate.core.ids import FileId
+from tidegate.core.message_content import NO_COUNTS, PLAIN
 from tidegate.platforms.discord.translation import message_of as discord_message
 from tidegate.platforms.interface import Message
 from tidegate.platforms.telegram.translation import message_of as telegram_message
@@ -22,6 +23,13 @@ def rich_message(plain: Message, number: int) -> Message:
     one = kinds[number % len(kinds)]
     files = [replace(file, id=FileId(number)) for file in one.files]
     return replace(one, id=plain.id, at=plain.at, author=plain.author, text=plain.text, files=files)
+
+
+def lean_message(plain: Message, number: int) -> Message:
+    """The same with what was kept before there were rich messages: reply, reactions and file, and Discord's JSON."""
+    rich = rich_message(plain, number)
+    raw = rich.raw if "embeds" in rich.raw else {}
+    return replace(rich, content=PLAIN, counts=NO_COUNTS, raw=raw, further_files=())
 
 
 @cache

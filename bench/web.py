@@ -6,7 +6,8 @@ far in, titles found by one letter, two, a rare, a common and an unknown word, a
 nothing fits. The search page: words as ``search`` plants them, words that most messages have, and Chinese. The page of
 archives, a million in a thousand channels: the first, one far in, by state and by channel, by one letter and by more,
 by words of every share in names and in files inside, by Chinese, and by these together. The page of a channel's
-messages: the newest, those around one, and what an open chat asks for. The baseline lists the page of
+messages: the newest, those around one, and what an open chat asks for. The charts of Home, of an account and of a
+channel, from 720,000 sums by hour, and those of the storage. The baseline lists the page of
 channels far in as most programs do, by skipping all rows before it.
 
 A context of 50,000 messages over the API, as a document and as lines: how long it takes, and how late the server's loop
@@ -41,9 +42,10 @@ from tidegate.channels.queries.channel_list import ChannelOrder
 from tidegate.core.clock import SystemClock
 from tidegate.database.pool import Database
 from tidegate.history.queries.bot_context import MOST
-from tidegate.search.queries.search import HitOrder
+from tidegate.search.rules.search_plan import HitOrder
 
 CHANNELS = 100_000
+BUSY_CHANNELS = 1_000
 ASKED = 40
 PAGE_LIMIT_MS = 100
 
@@ -57,9 +59,11 @@ async def run() -> dict[str, Any]:
         await _million_messages.fill(database)
         await fill_channels(database)
         await _million_archives.fill(database)
+        await fill_sums(database)
         async with web(database) as (client, lags):
             figures = await channels_page(client) | await search_page(client) | await archives_page(client)
             figures |= await chat_page(client)
+            figures |= await charts_page(client)
             plain = await _p95(lambda _: _plainly(database))
             figures |= {"far_in_plainly_p95_ms": plain, "ratio": round(plain / figures["channels_far_in_p95_ms"], 1)}
             figures |= {"slowest_page_p95_ms": max(_claimed(figures)), "page_limit_ms": PAGE_LIMIT_MS}
@@ -69,12 +73,11 @@ async def run() -> dict[str, Any]:
 
 
 def _claimed(figures: dict[str, Any]) -> list[float]:
-    return [
-        value for name, value in figures.items() if name.startswith(("channels_", "search_", "archives_", "chat_page_"))
-    ]
+    kinds = ("channels_", "search_", "archives_", "chat_page_", "charts_")
+    return [value for name, value in figures.items() if name.startswith(kinds)]
 
 
-async def fill_channels(database: Database) -> None:
+async def fill_channels(database: Database, channels: int = CHANNELS) -> None:
     """Channels that twenty accounts see, half of them mirrored, each with memory and a history that has a gap."""
     await database.pool.execute(
         f"""
@@ -82,7 +85,7 @@ async def fill_channels(database: Database) -> None:
         INSERT INTO channels (platform, number, title, reader, enabled, in_full)
         SELECT 'telegram', 1000000 + n, (ARRAY['Red', 'blue', 'GREEN', 'Käse', '新聞', 'daily'])[1 + n * 7 % 6]
             || ' room ' || md5(n::text), (SELECT min(id) FROM accounts) + n % 20, n % 2 = 0, n % 4 = 0
-        FROM generate_series(1, {CHANNELS}) n;
+        FROM generate_series(1, {channels}) n;
         INSERT INTO sights SELECT reader, id, false FROM channels WHERE reader IS NOT NULL;
         INSERT INTO places (channel, last_scanned_at, verdict, newest_seen, turn_offset)
         SELECT id, now() - id * interval '1 s', 'gate: unchanged', 1000, id FROM channels WHERE enabled;
@@ -92,6 +95,24 @@ async def fill_channels(database: Database) -> None:
         """
     )
     await database.pool.execute("VACUUM ANALYZE")
+
+
+async def fill_sums(database: Database) -> None:
+    """A month in which a thousand channels have a message in every hour, and each account does something."""
+    await database.pool.execute(
+        f"""
+        TRUNCATE message_hours, account_hours, hour_fills;
+        INSERT INTO message_hours (channel, hour, messages)
+        SELECT c.id, date_trunc('hour', now(), 'UTC') - n * interval '1 hour', 1 + n % 7
+        FROM (SELECT id FROM channels WHERE enabled ORDER BY id LIMIT {BUSY_CHANNELS}) c, generate_series(0, 719) n;
+        INSERT INTO account_hours (account, hour, requests, sends, errors, checks, check_requests, check_places)
+        SELECT a.id, date_trunc('hour', now(), 'UTC') - n * interval '1 hour', 900, 80, 3, 12, 24, 60000
+        FROM accounts a, generate_series(0, 719) n;
+        INSERT INTO storage_days (day, archives, archive_bytes, files, file_bytes)
+        SELECT current_date - n, 1000, 1000000, 1000, 2000000 FROM generate_series(0, 399) n;
+        """
+    )
+    await database.pool.execute("VACUUM ANALYZE message_hours, account_hours, storage_days")
 
 
 @asynccontextmanager
@@ -119,7 +140,9 @@ async def web(database: Database) -> AsyncIterator[tuple[httpx.AsyncClient, Path
         )
         try:
             base, secret = await _link(process)
-            async with httpx.AsyncClient(base_url=base, timeout=60, trust_env=False) as client:
+            async with httpx.AsyncClient(
+                base_url=base, timeout=60, trust_env=False, headers={"accept": "text/html"}
+            ) as client:
                 answer = await client.post("/sign-in/once", data={"once": secret})
                 assert answer.status_code == 303, answer.text
                 yield client, lags
@@ -211,14 +234,27 @@ async def chat_page(client: httpx.AsyncClient) -> dict[str, Any]:
         "newest": [f"/channels/{key}/messages" for key in keys],
         "around": [f"/channels/{key}/messages?around={_message(key)}" for key in keys],
         "changed": [f"/channels/{key}/messages/part?ids={_message(key)}" for key in keys],
-        "about": [f"/channels/{key}" for key in keys],
+        "about": [f"/channels/{key}/technical" for key in keys],
     }
     return {f"chat_page_{name}_p95_ms": await _p95(_getting(client, paths)) for name, paths in asked.items()}
 
 
+async def charts_page(client: httpx.AsyncClient) -> dict[str, Any]:
+    """Every page with charts, over each range, and the part that Home loads again."""
+    ranges = ("24h", "7d", "30d")
+    asked = {
+        "home": [f"/?range={one}" for one in ranges],
+        **{f"part_{one}": [f"/charts?range={one}"] for one in ranges},
+        "account": [f"/accounts/activity?name=account+{number}&range=30d" for number in range(1, 21)],
+        "channel": [f"/channels/{key}/activity" for key in range(1, ASKED + 1)],
+        "storage": ["/storage"],
+    }
+    return {f"charts_{name}_p95_ms": await _p95(_getting(client, paths)) for name, paths in asked.items()}
+
+
 def _message(key: int) -> int:
     """A message in the middle of the channel of that key."""
-    return _million_messages.MESSAGES // 2 + key - 1
+    return 10 * (_million_messages.MESSAGES // 2 + key - 1)
 
 
 async def long_contexts(database: Database, client: httpx.AsyncClient, lags: Path) -> dict[str, Any]:
