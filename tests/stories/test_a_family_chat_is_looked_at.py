@@ -40,7 +40,7 @@ async def family(mirror: Mirror, world: World, home: Path) -> MediaScene:
         world.post(channel, f"more talk {number}")
     await scene.mirrored()
     assert (await scene.fetch()).kept == 5
-    assert await ThumbnailLoop(mirror.database, scene.setup.store, home / "drawn").turn() == 4
+    assert await ThumbnailLoop(mirror.database, scene.setup.store, home / "drawn").make_missing() == 4
     return scene
 
 

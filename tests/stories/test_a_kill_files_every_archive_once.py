@@ -161,7 +161,7 @@ async def test_every_archive_is_filed_once(stage: Stage) -> None:
     assert sorted(held) == sorted(part for parts in sets.posted for part in parts)
     for parts in sets.posted:
         places = [held.index(part) for part in parts]
-        assert places == list(range(places[0], places[0] + len(parts))), parts
+        assert places == sorted(places), parts  # hours may pass between two pages of a scan that was killed
     assert len(stage.telegram.world.record.sends) == len(held)
     assert await stage.world.database.pool.fetch("SELECT * FROM failures") == []
     assert [path for path in (stage.world.home / "work").rglob("*") if path.is_file()] == []

@@ -21,7 +21,7 @@ from tidegate.core.account import Account, AccountState, Standing
 from tidegate.core.clock import SystemClock
 from tidegate.core.errors import BadInput
 from tidegate.core.platform import Platform, registered_platforms
-from tidegate.core.rules.proxy_address import parse_proxy
+from tidegate.core.rules.outgoing_proxy import parse_proxy
 from tidegate.loopback.control_server import serving
 from tidegate.loopback.counting_world import World
 from tidegate.loopback.discord import World as DiscordWorld

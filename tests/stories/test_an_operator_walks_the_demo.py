@@ -60,11 +60,10 @@ async def add_telegram(watched: Watched, demo: Demo) -> None:
 
 
 async def add_discord(watched: Watched, demo: Demo) -> None:
-    """The token of a bot; what is none is refused."""
+    """The token of a bot; what is none is asked for again."""
     await begin_adding(watched, "Discord", "beacon")
     await answer(watched, "Bot token", "not a token")
-    await expect(watched.page.get_by_text("Begin again")).to_be_visible()
-    await begin_adding(watched, "Discord", "beacon")
+    await expect(watched.page.get_by_role("alert")).to_contain_text("token")
     await answer(watched, "Bot token", demo.told(r"token (\S+)"))
     await expect(watched.page.get_by_text('"beacon" is signed in')).to_be_visible()
 
@@ -73,44 +72,46 @@ async def add_whatsapp(watched: Watched, demo: Demo) -> None:
     """A phone scans the picture on the page; signed out, it types the code on the page. Then a worker serves all."""
     page, scan = watched.page, r"(http://\S+/whatsapp/pair\S+)"
     joined = page.get_by_text('"market" is signed in as +6281200000002')
-    row = page.get_by_role("row").filter(has_text="market")
+    row = page.locator("li.account-card").filter(has_text="market")
     await begin_adding(watched, "WhatsApp", "market", standing="established")
     await expect(page.get_by_role("img", name="QR code")).to_be_visible()
     assert await watched.problems() == []
     await demo.open(scan)
     await expect(joined).to_be_visible()
-    await page.get_by_role("link", name="To the accounts").click()
-    await expect(row).not_to_contain_text("nobody")
+    await page.get_by_role("link", name="Done").click()
+    await expect(row.get_by_text("connected", exact=True)).to_be_visible()
 
     tell(f"{demo.control}/whatsapp/change", account="Market", signed_out=True)
-    await page.get_by_role("link", name="Type a code instead").click()
-    await page.get_by_label("Phone number").fill(demo.told(r"with the number (\+\d+)"))
-    await page.get_by_role("button", name="Show the code").click()
+    await page.get_by_role("button", name="Sign in again").click()
+    await page.get_by_role("button", name="Use a code instead").click()
+    await answer(watched, "Phone number", demo.told(r"with the number (\+\d+)"))
     await expect(page.locator(".to-type")).to_have_text(re.compile(r"^\w{4}-\w{4}$"))
     await expect(page.get_by_role("img", name="QR code")).to_have_count(0)
     assert await watched.problems() == []
     await demo.open(scan)
     await expect(joined).to_be_visible()
 
-    await page.get_by_role("link", name="To the accounts").click()
+    await page.get_by_role("link", name="Done").click()
     for name in ("bea", "beacon", "market"):
-        await expect(page.get_by_role("row").filter(has_text=name).first).not_to_contain_text("nobody")
-    await row.get_by_role("button", name="List its channels").click()
-    await expect(page.locator("#said")).to_contain_text("lists what it can see")
+        card = page.locator("li.account-card").filter(has_text=name).first
+        await expect(card.get_by_text("connected", exact=True)).to_be_visible()
+    await row.get_by_role("button", name="Refresh channels").click()
+    await expect(page.locator("#said")).to_contain_text("Refreshing the channels")
 
 
 async def have_a_cycle_made(watched: Watched) -> None:
-    """A channel is found while one types; a cycle over it shows on its page with the calls it took."""
+    """A channel is found while one types; a check of it shows on its technical page with the requests it took."""
     page = watched.page
     await watched.go("/channels")
-    await page.get_by_label("Title or number").press_sequentially("workshop")
+    await page.get_by_label("Name or ID").press_sequentially("workshop")
     await page.get_by_role("link", name="Workshop News").click()
+    await page.get_by_role("link", name="Technical").click()
     made = page.get_by_role("row").filter(has_text="one channel")
     before = await made.count()
-    await page.get_by_role("button", name="Cycle now").click()
-    await expect(page.locator("#said")).to_contain_text("A cycle over it is asked for")
+    await page.get_by_role("button", name="Check now").click()
+    await expect(page.locator("#said")).to_contain_text("started")
     await expect(made).to_have_count(before + 1)
-    await expect(made.first.locator("[data-label='Calls spent']")).to_have_text(re.compile(r"^[1-9]"))
+    await expect(made.first.locator("[data-label='Requests']")).to_have_text(re.compile(r"^[1-9]"))
     await see(watched)
 
 
@@ -120,22 +121,22 @@ async def retry_the_failure(watched: Watched) -> None:
     await watched.go("/archives")
     await page.get_by_label("State").select_option("failed")
     await expect(page.locator("#archives tbody tr")).to_have_count(1)
-    await page.locator("#archives tbody a").click()
-    await expect(page.locator("#archive .trouble")).to_contain_text("LOCATION_INVALID")
+    await page.locator("#archives tbody th a").click()
+    await expect(page.locator("#archive .trouble")).to_contain_text("Telegram could not provide the file")
     await see(watched)
     await page.get_by_role("button", name="Retry").click()
-    await expect(page.locator("#said")).to_contain_text("is tried again")
-    await expect(page.locator("#archive .badge").first).to_have_text("filed")
+    await expect(page.locator("#said")).to_contain_text("will be retried")
+    await expect(page.locator("#archive .badge").first).to_have_text(re.compile("Indexed|Copied"))
 
 
 async def search(watched: Watched) -> None:
     """A file inside an archive leads to the archive, a word to the message in its channel."""
     page = watched.page
     await watched.go("/archives")
-    await page.get_by_label("Name, or a file inside").press_sequentially("tower_")
+    await page.get_by_label("Archive or file name").press_sequentially("tower_")
     await expect(page.locator("#archives tbody li").first).to_contain_text("tower_")
     await watched.go("/messages")
-    await page.get_by_label("Words to look for").fill('"message 180 of dragon hoard"')
+    await page.get_by_label("Search messages and files").fill('"message 180 of dragon hoard"')
     await page.keyboard.press("Enter")
     await page.get_by_role("link", name="Show in channel").click()
     await expect(page.locator("li:target")).to_contain_text("Message 180 of Dragon Hoard")
@@ -149,13 +150,15 @@ async def remind(watched: Watched, demo: Demo) -> None:
     picture.write_bytes(photo_sizes("market")["y"])
     await watched.go("/reminders/new")
     await write_reminder(page, picture, account="market", groups=10)
-    await page.get_by_role("button", name="4. Review").click()
-    await expect(page.get_by_text("10 groups, 2 messages each: 20 sends")).to_be_visible()
-    await expect(page.get_by_text("It fits")).to_be_visible()
+    await page.get_by_role("button", name="Review").click()
+    await expect(page.get_by_text("2 messages to each of 10 groups: 20 in all")).to_be_visible()
+    await expect(page.get_by_text("Can be delivered in time")).to_be_visible()
     await see(watched)
-    await page.get_by_role("button", name="Keep it").click()
+    await page.get_by_role("button", name="Save reminder").click()
     row = page.get_by_role("row").filter(has_text="Market day")
-    await row.get_by_role("button", name="Fire now").click()
+    await row.get_by_role("link", name="Send now").click()
+    await expect(page.get_by_role("heading", name="to 10 groups now?")).to_be_visible()
+    await page.get_by_role("button", name="Send now").click()
     await page.wait_for_url("**/activity/*")
 
     bar = page.locator("progress.full")
@@ -163,11 +166,11 @@ async def remind(watched: Watched, demo: Demo) -> None:
     await page.get_by_role("button", name="Pause").click()
     resume = page.get_by_role("button", name="Resume")
     await expect(resume).to_be_visible()
-    left = page.get_by_role("row").filter(has_text="pending").last
+    left = page.get_by_role("row").filter(has_text="Waiting").last
     group = await left.get_by_role("rowheader").inner_text()
     tell(f"{demo.control}/whatsapp/change", channel=group, left="+6281200000002")
     await resume.click()
-    await expect(page.locator("#run .badge").first).to_have_text("partial")
+    await expect(page.locator("#run .badge").first).to_have_text("Partly delivered")
     await expect(bar).to_have_attribute("value", "9")
 
     async def is_told() -> bool:

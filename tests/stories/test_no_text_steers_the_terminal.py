@@ -138,6 +138,8 @@ def commands(home: Path, control: str) -> dict[str, list[list[str]]]:
         "runs cancel": [["1"]],
         "runs resolve": [["1", "--as", ATTACK]],
         "runs remainder": [["1", "--account", WHATSAPP], ["1", "--account", ATTACK]],
+        "reminder disable": [[ATTACK], [REMINDER]],
+        "reminder enable": [[ATTACK], [REMINDER]],
         "reminder remove": [[ATTACK], [REMINDER]],
         "token add": [[ATTACK]],
         "token list": [[]],
@@ -201,7 +203,10 @@ async def scene(world: World, test_folder: Path) -> AsyncIterator[Scene]:
             (DISCORD, platform_named("discord")),
             (WHATSAPP, platform_named("whatsapp")),
         ):
-            await join(runtime, new_account(name, platform, Standing.NORMAL, control), Operator(platforms, PHONE))
+            plain = platform.name
+            await join(runtime, new_account(plain, platform, Standing.NORMAL, control), Operator(platforms, PHONE))
+            # Today such a name is refused; earlier releases took it.
+            await world.database.pool.execute("UPDATE accounts SET name = $1 WHERE name = $2", name, plain)
         _write_what_strangers_write(platforms)
         (home / "reminder.json").write_text(json.dumps(WRITTEN))
         (home / PICTURE).write_bytes(b"\x89PNG and so on")
@@ -236,13 +241,15 @@ async def prepared(scene: Scene) -> None:
 
 
 def shown_by(scene: Scene, typed: str, arguments: list[str], *, as_json: bool) -> dict[str, str]:
-    """What a command shows, in a pipe and at a terminal."""
+    """What a command shows, in a pipe and at a terminal; JSON only in a pipe, as one function prints it for both."""
     whole = [*typed.split(), *arguments, *(["--json"] if as_json else [])]
     variables = {**scene.variables, **({f"TIDEGATE_{ATTACK}": "1"} if typed == "settings" else {})}
     piped = tidegate(*whole, home=scene.home, **variables)
     if as_json and piped.returncode == 0:
         for document in piped.stdout.splitlines() if typed == "feed" else [piped.stdout]:
             json.loads(document)
+    if as_json and typed != "feed":
+        return {"pipe": piped.stdout + piped.stderr}
     terminal = at_terminal(*whole, home=scene.home, **variables)
     for told in (piped.stdout + piped.stderr, terminal.stdout):
         assert "did not expect" not in told, (whole, told)
@@ -250,7 +257,7 @@ def shown_by(scene: Scene, typed: str, arguments: list[str], *, as_json: bool) -
 
 
 async def test_no_command_lets_a_text_steer_the_terminal(scene: Scene) -> None:
-    """Each command, for people and as JSON, in a pipe and at a terminal: attacks are shown, and none of them works."""
+    """Each command, for people in a pipe and at a terminal, and as JSON: attacks are shown, and none of them works."""
     await prepared(scene)
     breaches: list[str] = []
     for typed, calls in commands(scene.home, scene.control).items():

@@ -113,7 +113,6 @@ async def test_every_group_gets_each_part_once_or_it_is_in_doubt(shop: Shop) -> 
     blows = Blows(
         world,
         dice,
-        lives=KILLS + 2,
         start=shop.start_worker,
         counted=shop.counted,
         methods=[SEND, SEND, SEND, UPLOAD, LIST],
@@ -130,18 +129,18 @@ async def test_every_group_gets_each_part_once_or_it_is_in_doubt(shop: Shop) -> 
     others = dice.sample(REFUSED + IN_DOUBT, len(REFUSED + IN_DOUBT))
     faults = [Fault(FaultKind.WAIT, SEND), *others]  # a wait halves the pace, so it comes early
 
-    async def up_or_waiting() -> bool:
-        return UPLOAD not in {fault.method for fault in platform.faults.waiting} or await blows.is_paused()
+    async def is_up() -> bool:
+        return UPLOAD not in {fault.method for fault in platform.faults.waiting}
 
     for life in range(KILLS):
         for fault in faults[life * len(faults) // KILLS : (life + 1) * len(faults) // KILLS]:
             platform.faults.add(replace(fault))
         if life == KILLS // 2:
-            await world.until("the file is up, or everything waits", up_or_waiting, within=180)
+            await blows.until("the file is up", is_up, within=180)
         if life % 2:  # the next send takes long, so the blow falls in the middle of it
             platform.faults.waiting.insert(0, Fault(FaultKind.TIMEOUT, SEND, seconds=1, code="accepted"))
         await blows.strike(after=0 if life % 2 else dice.randrange(most))
-    await world.until("the run comes to rest", lambda: fan_out.is_at_rest(world.database), within=300 + 2 * GROUPS)
+    await blows.until("the run comes to rest", lambda: fan_out.is_at_rest(world.database), within=300 + 2 * GROUPS)
     assert not platform.faults.waiting, "a fault has struck nothing"
 
     groups, record = fan_out.groups_on_whatsapp(platform), platform.record
