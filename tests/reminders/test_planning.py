@@ -79,6 +79,13 @@ async def test_an_estimate_goes_on_into_further_windows(scene: Scene, shop: Shop
     assert shown["finishes_at"].startswith("2026-03-03T09:")
 
 
+async def test_groups_come_in_the_order_of_their_numbers(scene: Scene, shop: Shop) -> None:
+    """Where nobody named them one by one: "Group 2" is sent to before "Group 10"."""
+    await scene.groups(shop, 11)
+    await scene.reminder()
+    assert [one.title for one in (await planned(scene)).targets] == [f"Group {number}" for number in range(1, 12)]
+
+
 async def test_a_run_has_only_so_many_messages(scene: Scene, shop: Shop) -> None:
     """What nobody could mean, and no memory could hold, is refused before it is worked out."""
     await scene.groups(shop, 101)

@@ -22,6 +22,7 @@ class ReminderRow:
     parts: int
     hours: str
     due_at: Instant | None
+    enabled: bool
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,6 +67,7 @@ def reminder_row(kept: KeptReminder) -> ReminderRow:
         parts=len(written["parts"]),
         hours=hours,
         due_at=instant(kept.due_at),
+        enabled=written.get("enabled", True),
     )
 
 

@@ -15,23 +15,23 @@ from tidegate.reminders.rules.send_states import WhenUnknown
 class WhenClosed(StrEnum):
     """What to do with the rest of a run when its window closes, or with a run that was fired too late."""
 
-    STOP = "stop"
-    RESUME_NEXT = "resume_next"
+    STOP = "stop"  # skip the rest; a run that was fired too late sends nothing
+    RESUME_NEXT = "resume_next"  # send it in the next window
 
 
 class BegunTarget(StrEnum):
     """What to do with a target that has begun when the window closes."""
 
-    FINISH = "finish"
-    STRICT = "strict"
+    FINISH = "finish"  # send the rest of its messages shortly after the end
+    STRICT = "strict"  # send nothing after the end
 
 
 class WhenOverlapping(StrEnum):
     """What to do with a firing while the one before has parts left to send."""
 
-    QUEUE = "queue"
-    SKIP_OLD = "skip_old"
-    MERGE = "merge"
+    QUEUE = "queue"  # the new run waits until the old one has ended
+    SKIP_OLD = "skip_old"  # the rest of the old run is skipped
+    MERGE = "merge"  # the old run finishes groups that have begun; the others get only the new run
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ class ReminderPolicies:
 
 @dataclass(frozen=True, slots=True)
 class Reminder:
-    """A reminder that was parsed and checked. Without a *schedule* it is fired by hand."""
+    """A reminder that was parsed and checked. Without a *schedule* it is fired by hand, and so while not *enabled*."""
 
     name: str
     account: str
@@ -74,3 +74,4 @@ class Reminder:
     window: SendWindow
     schedule: Schedule | None
     policies: ReminderPolicies
+    enabled: bool = True

@@ -103,6 +103,7 @@ class WrittenReminder(_Strict, WrittenPolicies):
     timezone: str = "UTC"
     delivery_window_start_hour: Hour = 6
     delivery_window_end_hour: Hour = 18
+    enabled: Annotated[bool, Field(strict=True)] = True
     parts: tuple[WrittenPart, ...] = Field(min_length=1)
 
 
@@ -150,6 +151,7 @@ def as_reminder(written: WrittenReminder) -> Reminder:
                 written.begun_target,
                 written.when_overlapping,
             ),
+            enabled=written.enabled,
         )
     except ValueError as problem:
         raise BadInput(str(problem)) from problem
@@ -258,6 +260,7 @@ def as_written(reminder: Reminder) -> dict[str, Any]:
         "account": reminder.account,
         **targets,
         **schedule,
+        **({} if reminder.enabled else {"enabled": False}),
         "timezone": reminder.window.zone.key,
         "delivery_window_start_hour": reminder.window.start_hour,
         "delivery_window_end_hour": reminder.window.end_hour,

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import datetime
 
 from tidegate.accounts.queries import accounts
-from tidegate.core.errors import BadInput, NotThere
+from tidegate.core.errors import BadInput, NothingToDo, NotThere
 from tidegate.core.ids import ChannelKey
 from tidegate.database.pool import Connection, now_of
 from tidegate.reminders.queries import media_files, reminders, target_lists, targets
@@ -50,6 +51,24 @@ async def change(
     return changed
 
 
+async def set_enabled(connection: Connection, kept: KeptReminder, *, on: bool) -> datetime | None:
+    """Have a locked reminder sent by its schedule, or only by hand until it is enabled again; returns its next firing.
+
+    ``NothingToDo`` where it is so already, ``BadInput`` where no firing is left.
+    """
+    reminder = kept.reminder
+    if reminder.schedule is None:
+        raise BadInput(f'"{kept.name}" has no schedule: it is sent only by hand, so there is nothing to turn off.')
+    if reminder.enabled is on:
+        raise NothingToDo(f'"{kept.name}" is {"on" if on else "off"} already.')
+    due_at = next_firing(reminder.schedule, reminder.window.zone, kept.now) if on else None
+    if on and due_at is None:
+        raise BadInput(f'The date of "{kept.name}" lies in the past. Give it a later one first.')
+    await reminders.set_enabled(connection, kept, on=on, due_at=due_at)
+    await commands.ask_once(connection, kept.account, LOOK_AT_RUNS)
+    return due_at
+
+
 async def _saved(
     connection: Connection,
     reminder: Reminder,
@@ -70,7 +89,7 @@ async def _saved(
         raise BadInput(str(problem)) from None
     now, due_at = await now_of(connection), None
     groups = await targets.named(connection, account, reminder.targets.named)
-    if reminder.schedule is not None:
+    if reminder.schedule is not None and reminder.enabled:
         due_at = next_firing(reminder.schedule, reminder.window.zone, now)
         if due_at is None:
             raise BadInput(

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tidegate.core.ids import ChannelId, ChannelKey, TargetListId
+from tidegate.core.rules.natural_order import natural_key
 from tidegate.database.pool import Connection
 from tidegate.reminders.queries.targets import NOT_WRITTEN_TO
 
@@ -20,7 +21,7 @@ class GroupChoice:
 
 
 async def choices(connection: Connection, account: str, most: int) -> Sequence[GroupChoice]:
-    """Groups that the account of that name sees, by title."""
+    """Groups that the account of that name sees, as people order titles: "Stall 2" before "Stall 10"."""
     rows = await connection.fetch(
         """
         SELECT c.title, c.number, coalesce(s.may_post, false) AS may_post, count(*) OVER (PARTITION BY c.title) AS same
@@ -31,24 +32,24 @@ async def choices(connection: Connection, account: str, most: int) -> Sequence[G
         """,
         account, NOT_WRITTEN_TO, most,
     )  # fmt: skip
-    return [
+    found = [
         GroupChoice(row["title"], row["title"] if row["same"] == 1 else str(row["number"]), row["may_post"])
         for row in rows
     ]
+    return sorted(found, key=lambda one: natural_key(one.title))
 
 
 @dataclass(frozen=True, slots=True)
 class GroupFilter:
-    """Groups with a *text* in their title that are on a saved list, or that could be put on it.
+    """Which groups are shown beside a saved list.
 
-    Only those of one account, by name, or of all accounts. A group can be put on a list when one of the accounts
-    may write to it.
+    A group can be put on a list when one of the accounts may write to it.
     """
 
     saved_list: TargetListId
-    on_it: bool
-    text: str = ""
-    account: str = ""
+    on_it: bool  # those on the list, or those that could be put on it
+    text: str = ""  # a part of their title
+    account: str = ""  # the name of the only account that counts; all of them where it is empty
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,12 +80,13 @@ async def sought(connection: Connection, wanted: GroupFilter, *, most: int) -> t
     rows = await connection.fetch(
         f"""
         SELECT c.id AS channel, c.title, c.platform, c.number, c.state {_SOUGHT}
-        ORDER BY c.sought, c.id LIMIT $6
+        ORDER BY natural_order(c.sought), c.id LIMIT $6
         """,
         *_values(wanted), most,
     )  # fmt: skip
     count: int = await connection.fetchval(f"SELECT count(*) {_SOUGHT}", *_values(wanted))
-    return [SoughtGroup(**dict(row)) for row in rows], count
+    found = [SoughtGroup(**dict(row)) for row in rows]
+    return sorted(found, key=lambda one: natural_key(one.title)), count
 
 
 async def all_sought(connection: Connection, wanted: GroupFilter) -> list[ChannelKey]:

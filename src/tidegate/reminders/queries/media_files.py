@@ -20,7 +20,7 @@ class KeptFile:
     """What is known of a file without reading it."""
 
     sha256: bytes
-    size: int
+    size: int  # in bytes
     mime: str
 
 

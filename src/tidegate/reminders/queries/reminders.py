@@ -14,9 +14,16 @@ from tidegate.core.errors import BadInput, NotThere
 from tidegate.core.ids import AccountId, ChannelKey, ReminderId, RunId, TargetListId
 from tidegate.core.platform import Platform, platform_named
 from tidegate.database.pool import Connection
-from tidegate.events.kinds.reminders import ReminderAdded, ReminderChanged, ReminderRemoved
+from tidegate.events.kinds.reminders import (
+    ReminderAdded,
+    ReminderChanged,
+    ReminderDisabled,
+    ReminderEnabled,
+    ReminderRemoved,
+)
 from tidegate.events.queries import feed
 from tidegate.reminders.queries.name_lookup import by_name_or_number, wanted
+from tidegate.reminders.queries.targets import NOT_WRITTEN_TO
 from tidegate.reminders.reminder import Reminder
 from tidegate.reminders.reminder_parser import as_written, parse_reminder
 
@@ -170,6 +177,20 @@ async def set_due(connection: Connection, reminder: ReminderId, due_at: datetime
     await connection.execute("UPDATE reminders SET due_at = $2, doubtful = false WHERE id = $1", reminder, due_at)
 
 
+async def set_enabled(connection: Connection, kept: KeptReminder, *, on: bool, due_at: datetime | None) -> None:
+    """Store in a reminder's document whether its schedule counts, and when it fires next; inside a transaction."""
+    await connection.execute(
+        """
+        UPDATE reminders
+        SET written = CASE WHEN $2 THEN written - 'enabled' ELSE written || '{"enabled": false}' END,
+            due_at = $3, doubtful = false
+        WHERE id = $1
+        """,
+        kept.id, on, due_at,
+    )  # fmt: skip
+    await feed.record(connection, kept.name, ReminderEnabled(due_at=due_at) if on else ReminderDisabled())
+
+
 async def doubt_due(connection: Connection) -> None:
     """After a restore: firings that are due may have been made since the backup, so a person decides about them."""
     await connection.execute("UPDATE reminders SET doubtful = true WHERE due_at <= clock_now()")
@@ -190,6 +211,58 @@ async def remove(connection: Connection, reminder: KeptReminder) -> None:
     )
     await connection.execute("DELETE FROM reminders WHERE id = $1", reminder.id)
     await feed.record(connection, reminder.name, ReminderRemoved())
+
+
+@dataclass(frozen=True, slots=True)
+class LastRun:
+    """The newest run of a reminder that was no test: its state, its status once it has ended, and its groups."""
+
+    id: RunId
+    state: str
+    status: str | None
+    fired_at: datetime
+    sent: int
+    groups: int
+
+
+@dataclass(frozen=True, slots=True)
+class ReminderReach:
+    """How many groups a reminder goes to now, and its last run."""
+
+    groups: int
+    last_run: LastRun | None
+
+
+async def reaches(connection: Connection) -> dict[ReminderId, ReminderReach]:
+    """How many groups each reminder goes to now, and what became of its last run."""
+    rows = await connection.fetch(
+        """
+        WITH open_to AS (
+            SELECT s.account, count(*) AS groups FROM sights s JOIN channels c ON c.id = s.channel
+            WHERE s.may_post AND c.state <> 'deleted' AND c.kind <> ALL($1) GROUP BY s.account
+        )
+        SELECT r.id AS reminder, last.*, CASE
+            WHEN r.list IS NOT NULL THEN (SELECT count(*) FROM target_list_members m WHERE m.list = r.list)
+            WHEN r.written @> '{"all": true}'
+                THEN coalesce((SELECT o.groups FROM open_to o WHERE o.account = r.account), 0)
+            ELSE (SELECT count(*) FROM reminder_targets t WHERE t.reminder = r.id) END AS goes_to
+        FROM reminders r
+        LEFT JOIN LATERAL (
+            SELECT id, state, status, fired_at, count(t.*) AS groups, count(t.*) FILTER (WHERE t.sent) AS sent
+            FROM (SELECT * FROM runs WHERE reminder = r.id AND NOT test ORDER BY id DESC LIMIT 1) n
+            LEFT JOIN LATERAL (SELECT s.state = 'sent' AS sent FROM run_target_states s WHERE s.run = n.id) t ON true
+            GROUP BY id, state, status, fired_at
+        ) last ON true
+        """,
+        NOT_WRITTEN_TO,
+    )
+    return {ReminderId(row["reminder"]): ReminderReach(row["goes_to"], _last_run(row)) for row in rows}
+
+
+def _last_run(row: asyncpg.Record) -> LastRun | None:
+    if row["id"] is None:
+        return None
+    return LastRun(RunId(row["id"]), row["state"], row["status"], row["fired_at"], row["sent"], row["groups"])
 
 
 @dataclass(frozen=True, slots=True)

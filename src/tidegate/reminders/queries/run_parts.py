@@ -37,8 +37,8 @@ class RunPartPosition:
     """Which part of which target of which run."""
 
     run: RunId
-    target: TargetNumber
-    number: int
+    target: TargetNumber  # the number of the group among those of the run
+    number: int  # the number of the message among those that every group gets
 
 
 @dataclass(frozen=True, slots=True)

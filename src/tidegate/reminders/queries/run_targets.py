@@ -53,19 +53,32 @@ class ShownTarget:
         return None if self.latency is None else round(self.latency / timedelta(milliseconds=1))
 
 
+_TROUBLED_FIRST = ["failed", "unknown", "sending", "pending", "skipped", "sent"]
+
+
 async def of_run(
-    connection: Connection, run: RunId, *, state: SendState | None = None, after: int = 0, limit: int | None = None
+    connection: Connection,
+    run: RunId,
+    *,
+    state: SendState | None = None,
+    after: int = 0,
+    limit: int | None = None,
+    troubled_first: bool = False,
+    skip: int = 0,
 ) -> list[ShownTarget]:
-    """The targets of a run in order, with their parts; those in one *state*, and some *after* another, where given."""
+    """The targets of a run in order, with their parts; those in one *state*, and some *after* another, where given.
+
+    *troubled_first* has those that need a person first and those that got everything last.
+    """
     targets = await connection.fetch(
         """
         SELECT s.number, c.number AS channel, s.title, s.state, s.error, s.latency
         FROM run_target_states s LEFT JOIN channels c ON c.id = s.channel
         WHERE s.run = $1 AND ($2::text IS NULL OR s.state = $2) AND s.number > $3
-        ORDER BY s.number
-        LIMIT $4
+        ORDER BY CASE WHEN $5 THEN array_position($6::text[], s.state) END, s.number
+        LIMIT $4 OFFSET $7
         """,
-        run, state.value if state else None, after, limit,
+        run, state.value if state else None, after, limit, troubled_first, _TROUBLED_FIRST, skip,
     )  # fmt: skip
     rows = await connection.fetch(
         """
@@ -82,6 +95,32 @@ async def of_run(
     return [
         ShownTarget(**{**dict(one), "state": SendState(one["state"]), "parts": parts[one["number"]]}) for one in targets
     ]
+
+
+@dataclass(frozen=True, slots=True)
+class RunSpeed:
+    """How fast a run goes: messages sent in the last minute, and those that are left."""
+
+    last_minute: int
+    left: int
+
+    def ends_at(self, now: datetime) -> datetime | None:
+        """When it is done at this speed; None while nothing was sent in the last minute."""
+        return now + timedelta(minutes=self.left / self.last_minute) if self.last_minute and self.left else None
+
+
+async def speed(connection: Connection, run: RunId) -> RunSpeed:
+    """How many messages of a run went out in the last minute, and how many are left."""
+    row = await connection.fetchrow(
+        """
+        SELECT count(*) FILTER (WHERE state = 'sent' AND sent_at > clock_now() - interval '1 minute') AS last_minute,
+            count(*) FILTER (WHERE state IN ('pending', 'sending')) AS left
+        FROM run_parts WHERE run = $1
+        """,
+        run,
+    )
+    assert row is not None  # a count always answers
+    return RunSpeed(**row)
 
 
 async def part_counts(connection: Connection, run: RunId) -> Counter[SendState]:

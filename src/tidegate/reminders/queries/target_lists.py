@@ -19,12 +19,12 @@ LONGEST_NAME = 200
 
 @dataclass(frozen=True, slots=True)
 class SavedList:
-    """A saved list: how many groups are on it, and the names of the reminders that go to it."""
+    """A saved list of groups."""
 
     id: TargetListId
     name: str
-    size: int
-    reminders: Sequence[str]
+    size: int  # how many groups are on it
+    reminders: Sequence[str]  # the names of those that go to it
 
 
 @dataclass(frozen=True, slots=True)

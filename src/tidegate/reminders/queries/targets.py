@@ -36,7 +36,7 @@ _GROUP = "c.title, c.id AS channel, c.number, s.may_post, c.state, c.largest_fil
 
 
 async def of_reminder(connection: Connection, reminder: ReminderId) -> list[TargetGroup]:
-    """The groups a reminder goes to now, in the order they were named, else by title."""
+    """The groups a reminder goes to now, in the order they were named, else by title: "Stall 2" before "Stall 10"."""
     rows = await connection.fetch(
         f"""
         WITH meant AS (
@@ -53,7 +53,7 @@ async def of_reminder(connection: Connection, reminder: ReminderId) -> list[Targ
         FROM meant JOIN reminders r ON r.id = $1
         LEFT JOIN channels c ON c.id = meant.channel
         LEFT JOIN sights s ON s.channel = c.id AND s.account = r.account
-        ORDER BY place, title, channel
+        ORDER BY place, natural_order(lower(coalesce(c.title, meant.named))) COLLATE "C", channel
         """,
         reminder, NOT_WRITTEN_TO,
     )  # fmt: skip

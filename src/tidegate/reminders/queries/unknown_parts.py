@@ -19,11 +19,11 @@ LEFT_OUT = "left out by a person"
 
 @dataclass(frozen=True, slots=True)
 class LeftBehind:
-    """A part that was being sent when its worker died; *claimed_ago* is the age of its oldest unanswered try."""
+    """A part that was being sent when its worker died."""
 
     place: RunPartPosition
-    tries: int
-    claimed_ago: timedelta
+    tries: int  # how often it was claimed
+    claimed_ago: timedelta  # the age of its oldest unanswered try
     when_unknown: WhenUnknown
 
 

@@ -18,20 +18,20 @@ _WEEKDAYS = ("MONDAY", "TUESDAY", "WEDNESDAY", "THURSDAY", "FRIDAY", "SATURDAY",
 
 
 class Every(StrEnum):
-    """The simple repeats. A week repeats on a weekday, a month on a day of it."""
+    """The simple repeats."""
 
     HOUR = "hour"
     DAY = "day"
-    WEEKDAY = "weekday"
-    WEEK = "week"
-    MONTH = "month"
+    WEEKDAY = "weekday"  # from Monday to Friday
+    WEEK = "week"  # on one weekday
+    MONTH = "month"  # on one day of it
 
 
 @dataclass(frozen=True, slots=True)
 class Once:
-    """At that time of the wall clock, which has no zone itself."""
+    """At one time."""
 
-    at: datetime
+    at: datetime  # of the wall clock, so without a zone
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,12 +40,17 @@ class Resolution(StrEnum):
 
 
 async def fire(
-    connection: Connection, kept: KeptReminder, *, test_on: str | None = None, next_window: bool = False
+    connection: Connection,
+    kept: KeptReminder,
+    *,
+    test_on: str | None = None,
+    next_window: bool = False,
+    any_hour: bool = False,
 ) -> RunId:
     """Open a run of a locked reminder now, or one to a single group as a test; ``BadInput`` says why it is refused.
 
     Fired after its delivery hours it sends nothing, or waits for the next ones, as the reminder or *next_window*
-    says.
+    says. *any_hour* is a person's word to send it now, outside those hours too.
     """
     if kept.everything_is_paused:
         raise NotNow("Every run is paused, so nothing is fired. Go on with: tidegate runs resume --all")
@@ -53,7 +58,7 @@ async def fire(
         await _require_able(connection, kept)
     plan = await make_plan(connection, kept, at=kept.now, only=test_on)
     late = WhenClosed.RESUME_NEXT if next_window else None
-    run = await open_planned(connection, plan, test=test_on is not None, late=late)
+    run = await open_planned(connection, plan, test=test_on is not None, late=late, any_hour=any_hour)
     assert run is not None  # only a firing that was due can have been opened before
     await commands.ask_once(connection, kept.account, LOOK_AT_RUNS)
     return run

@@ -63,15 +63,16 @@ async def open_planned(
     due_at: datetime | None = None,
     test: bool = False,
     late: WhenClosed | None = None,
+    any_hour: bool = False,
 ) -> RunId | None:
     """Open a run for a plan, inside a transaction; None when this firing has been opened before.
 
     *late* is what a person wants done when the window has closed, in place of the reminder's own policy.
-    A test is sent at any hour, since a person waits for it. A firing that may have been made before a restore opens
-    paused, for a person to decide.
+    A test is sent at any hour, since a person waits for it, and so is a run of which a person said *any_hour*.
+    A firing that may have been made before a restore opens paused, for a person to decide.
     """
     reminder, now = plan.reminder, plan.kept.now
-    window = SendWindow(0, 24, reminder.window.zone) if test else reminder.window
+    window = SendWindow(0, 24, reminder.window.zone) if test or any_hour else reminder.window
     opening = first_opening(window, now, late=late or reminder.policies.when_fired_late)
     run = await open_run(
         connection,

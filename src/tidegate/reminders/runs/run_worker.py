@@ -54,19 +54,15 @@ class RunProgress:
     def __init__(self, run: Run, parts: Sequence[RunPart], clock: Clock) -> None:
         self._run = run
         self._clock = clock
-        self._states: dict[TargetNumber, list[SendState]] = {}
+        self.states: dict[TargetNumber, list[SendState]] = {}
         self._recorded_at = float("-inf")
         for part in parts:
-            self._states.setdefault(part.place.target, []).append(part.state)
-        self._counts = Counter(target_state(states) for states in self._states.values())
-
-    def next_part(self, target: TargetNumber) -> int | None:
-        """Which of a target's parts may be claimed now."""
-        return next_part(self._states[target])
+            self.states.setdefault(part.place.target, []).append(part.state)
+        self._counts = Counter(target_state(states) for states in self.states.values())
 
     async def note(self, connection: Connection, part: RunPart, state: SendState) -> None:
         """A part has changed its state; the event is recorded in the transaction that stores the change."""
-        states = self._states[part.place.target]
+        states = self.states[part.place.target]
         before = target_state(states)
         states[part.place.number - 1] = state
         if state is SendState.FAILED:
@@ -142,7 +138,7 @@ class RunWorker:
 
     def _enqueue(self, target: TargetNumber, wait: timedelta) -> None:
         """Have a target's next part tried after a wait. Targets that may be tried are ordered by rank, not by age."""
-        place = self._progress.next_part(target)
+        place = next_part(self._progress.states[target])
         if place is None:
             return
         wait = max(wait, self._parts[target][place].waits_for)
@@ -159,7 +155,7 @@ class RunWorker:
         while not self._stopped:
             while self._later and self._later[0][0] <= self._clock.ticks():
                 _, target = heapq.heappop(self._later)
-                place = self._progress.next_part(target)
+                place = next_part(self._progress.states[target])
                 assert place is not None  # nothing else changes a target that waits
                 heapq.heappush(self._ready, (self._rank(target, place), target))
             if self._ready:
@@ -172,7 +168,7 @@ class RunWorker:
 
     async def _send_target(self, target: TargetNumber) -> None:
         """Send a target's parts in order, until one of them is not sent."""
-        while (place := self._progress.next_part(target)) is not None:
+        while (place := next_part(self._progress.states[target])) is not None:
             if self._stopped or (self._closed and not place):
                 return
             part, ticket = self._parts[target][place], SendTicket()
