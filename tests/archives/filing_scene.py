@@ -12,8 +12,8 @@ from typing import Any
 from tests.scenes.telegram_mirror import Mirror
 from tests.waiting import PATIENCE
 from tidegate.archives.contents_indexer import index_waiting_sets
+from tidegate.archives.filing.filing_context import FilingPolicy
 from tidegate.archives.filing.queues import FilingResult, file_waiting_sets
-from tidegate.archives.filing.set_filing import FilingPolicy
 from tidegate.archives.filing.work_folder import WorkFolder, free_bytes
 from tidegate.archives.rules.delivery_plan import (
     SMALL_AT_MOST,

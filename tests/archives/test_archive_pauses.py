@@ -39,11 +39,9 @@ async def test_accounts_of_one_machine_share_one_notice(database: Database) -> N
         assert await told(connection) == ["filing.paused", "filing.resumed"]
 
 
-async def test_archives_that_a_full_disk_had_given_up_wait_again(
-    bare: Address, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_archives_that_a_full_disk_had_given_up_wait_again(bare: Address) -> None:
     """The step that brings pauses gives back the tries that a full disk used up; other failures stay."""
-    await upgrade_to(bare, "0024", monkeypatch)
+    await upgrade_to(bare, "0024")
     connection = await asyncpg.connect(bare.direct)
     await connection.execute(
         """

@@ -13,7 +13,8 @@ from tests.archives.zip_writer import zipped
 from tests.scenes.telegram_mirror import Mirror
 from tidegate.archives.documents import archive_shown
 from tidegate.loopback.telegram import World
-from tidegate.web.pages.queries import overview
+from tidegate.problems.problem import ProblemLimits
+from tidegate.problems.problem_list import problems
 
 
 @pytest.fixture
@@ -50,9 +51,9 @@ async def test_it_uses_no_try_and_is_told_once(
     assert "cannot be started" in data["sentence"]
     async with scene.mirror.database.connection() as connection:
         shown = await archive_shown(connection, (await scene.archives())[0]["id"])
-        needs = await overview.needs(connection)
+        waiting = await problems(connection, ProblemLimits())
     assert (shown.reason, shown.attempts, shown.waits_for) == ("no_process", 0, data["sentence"])
-    assert needs.pauses == [data["sentence"]]
+    assert data["sentence"] in {problem.what for problem in waiting}
     await scene.index()
     assert [kind for kind, _ in await told(scene, "reading.paused", "reading.resumed")] == [
         "reading.paused", "reading.resumed",

@@ -19,15 +19,16 @@ from tests.scenes.telegram_mirror import Mirror
 from tests.waiting import until
 from tidegate.archives.documents import archive_shown
 from tidegate.archives.failures import failing_as
+from tidegate.archives.filing.filing_context import FilingPolicy
 from tidegate.archives.filing.queues import FilingLoop, FilingResult
-from tidegate.archives.filing.set_filing import FilingPolicy
 from tidegate.archives.filing.work_folder import WorkFolder
 from tidegate.archives.rules.retry import FailureReason
 from tidegate.core.clock import SystemClock
 from tidegate.core.errors import Banned, NotSent
 from tidegate.loopback.faults import Fault, FaultKind
 from tidegate.loopback.telegram import World
-from tidegate.web.pages.queries import overview
+from tidegate.problems.problem import ProblemKind, ProblemLimits
+from tidegate.problems.problem_list import problems
 
 MIB = 1024 * 1024
 FULL = 1 << 62
@@ -157,15 +158,16 @@ async def test_what_waits_for_room_says_so(protected: Scene) -> None:
     [archive] = await protected.archives()
     async with protected.mirror.database.connection() as connection:
         shown = await archive_shown(connection, archive["id"])
-        needs = await overview.needs(connection)
+        waiting = await problems(connection, ProblemLimits())
     assert (shown.state, shown.reason, shown.attempts, shown.next_try_at) == ("waiting", "disk_full", 0, None)
     assert "room" in (shown.waits_for or "")
-    assert [sentence for sentence in needs.pauses if "Make room" in sentence] == needs.pauses != []
+    assert ProblemKind.ARCHIVES_WAIT in {one.kind for one in waiting}
     protected.reserve = 0
     await protected.file()
     async with protected.mirror.database.connection() as connection:
         assert (await archive_shown(connection, archive["id"])).reason is None
-        assert (await overview.needs(connection)).pauses == []
+        after = await problems(connection, ProblemLimits())
+    assert ProblemKind.ARCHIVES_WAIT not in {one.kind for one in after}
 
 
 async def test_nobody_has_to_say_that_there_is_room_again(protected: Scene) -> None:
@@ -278,10 +280,10 @@ async def test_what_waits_for_its_destination_says_so(scene: Scene) -> None:
     [archive] = await scene.archives()
     async with scene.mirror.database.connection() as connection:
         shown = await archive_shown(connection, archive["id"])
-        needs = await overview.needs(connection)
+        waiting = await problems(connection, ProblemLimits())
     assert (shown.state, shown.reason, shown.next_try_at) == ("waiting", "destination_closed", None)
     assert "Vault" in (shown.waits_for or "")
-    assert len(needs.pauses) == 1
+    assert [one.kind for one in waiting].count(ProblemKind.ARCHIVES_WAIT) == 1
 
 
 async def test_a_destination_that_nobody_wants_any_more_is_forgotten(scene: Scene) -> None:

@@ -11,7 +11,7 @@ import pytest
 from tests.users import as_root, give
 from tidegate.archives.filing.work_folder import WorkFolder
 from tidegate.core.errors import BadInput
-from tidegate.core.trusted_files import NotTrusted, make_folder
+from tidegate.core.files.trusted_files import NotTrusted, make_folder
 
 
 def mode(path: Path) -> int:

@@ -9,7 +9,7 @@ import structlog
 
 from tidegate.accounts.owned_transaction import owned_transaction
 from tidegate.archives.failures import record_failure
-from tidegate.archives.file_handles import SourceFile, SourceGone
+from tidegate.archives.file_handles import SourceAccess, SourceFile, SourceGone
 from tidegate.archives.formats.sandbox import (
     FORMATS,
     LIMITS,
@@ -85,7 +85,7 @@ async def index_waiting_sets(
     async with owned_transaction(database, lane.claim()) as connection:
         await indexing_queue.put_back(connection, lane.account.id)
     async with ContentsSandbox(limits) as reader:
-        indexer = _Indexer(lane, database, policy, reader, cycle)
+        indexer = _Indexer(lane, database, cycle, policy, reader)
         for _ in range(most):
             async with owned_transaction(database, lane.claim()) as connection:
                 taken = await indexing_queue.take(connection, lane.account.id, WORKABLE, without=unreadable)
@@ -106,12 +106,9 @@ async def index_waiting_sets(
 
 
 @dataclass(frozen=True, slots=True)
-class _Indexer:
-    lane: Lane
-    database: Database
+class _Indexer(SourceAccess):
     policy: RetryPolicy
     reader: ContentsSandbox
-    cycle: CycleNumber | None
 
     async def work_on(self, taken: TakenSet) -> SetOutcome:
         """Read one set; an error that ends the account's work is raised, and the set stays marked as working."""
@@ -120,7 +117,7 @@ class _Indexer:
         found = ArchiveContents([], [])
         try:
             if taken.kind in FORMATS:
-                sources = [SourceFile(self.lane, self.database, taken, part, cycle=self.cycle) for part in taken.parts]
+                sources = [SourceFile(self, taken, part) for part in taken.parts]
                 remote, sizes = RemoteFile(sources), [part.size for part in taken.parts]
                 found = await self.reader.read(FORMATS[taken.kind], remote.size, remote.read, parts=sizes)
                 fetched = remote.fetched

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from tidegate.accounts.owned_transaction import owned_transaction
 from tidegate.archives.queries import indexing_queue
@@ -22,6 +22,15 @@ class SourceGone(Exception):
     """The message of a part, or the file in it, no longer exists."""
 
 
+@dataclass(frozen=True, slots=True)
+class SourceAccess:
+    """How the files of sets are reached."""
+
+    lane: Lane  # of the account that reads their channels
+    database: Database
+    cycle: CycleNumber | None  # the cycle that calls are recorded for
+
+
 class SourceFile:
     """One part of a set on its platform.
 
@@ -29,14 +38,10 @@ class SourceFile:
     (S-48).
     """
 
-    def __init__(
-        self, lane: Lane, database: Database, taken: TakenSet, part: TakenArchivePart, *, cycle: CycleNumber | None
-    ) -> None:
+    def __init__(self, access: SourceAccess, taken: TakenSet, part: TakenArchivePart) -> None:
         self.part = part
-        self._lane = lane
-        self._database = database
+        self._access = access
         self._taken = taken
-        self._cycle = cycle
         self._handle = part.handle
         self._renewing = asyncio.Lock()
 
@@ -46,7 +51,7 @@ class SourceFile:
         for _ in range(RENEWALS + 1):
             handle = await self.handle(expired=expired)
             try:
-                return await self._lane.read_file(handle, offset=offset, length=length, cycle=self._cycle)
+                return await self._access.lane.read_file(handle, offset=offset, length=length, cycle=self._access.cycle)
             except HandleExpired:
                 expired = handle
         raise Refused("The platform's references to this file expire as soon as they are given out.")
@@ -60,8 +65,8 @@ class SourceFile:
 
     async def _renew(self) -> FileHandle:
         """Fetch the message for a valid handle and store it; another file in it is not the part any more (S-48)."""
-        number, part = self.part.message, self.part
-        shown = await self._lane.messages(self._taken.channel, [number], cycle=self._cycle)
+        number, part, lane = self.part.message, self.part, self._access.lane
+        shown = await lane.messages(self._taken.channel, [number], cycle=self._access.cycle)
         if number not in shown:
             raise Refused("The platform said nothing about the message of this file.")
         message = shown[number]
@@ -69,7 +74,7 @@ class SourceFile:
         if not same:
             raise SourceGone
         handle = same[0].handle
-        async with owned_transaction(self._database, self._lane.claim()) as connection:
+        async with owned_transaction(self._access.database, lane.claim()) as connection:
             renewed = replace(part, handle=handle)
-            await indexing_queue.keep_handle(connection, self._taken.archive, renewed, self._lane.account.id)
+            await indexing_queue.keep_handle(connection, self._taken.archive, renewed, lane.account.id)
         return handle

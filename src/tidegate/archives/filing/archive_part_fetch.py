@@ -40,10 +40,7 @@ class ArchivePartFetch:
         self._context = context
         self._taken = taken
         self._is_wanted = is_wanted
-        self.sources = {
-            part.source: SourceFile(context.lane, context.database, taken, part, cycle=context.cycle)
-            for part in taken.parts
-        }
+        self.sources = {part.source: SourceFile(context, taken, part) for part in taken.parts}
         self._digests = {part.source: part.sha256 for part in taken.parts if part.sha256 is not None}
         self._here: tuple[TakenArchivePart, PartialFile] | None = None
 

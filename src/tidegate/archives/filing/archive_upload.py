@@ -10,12 +10,11 @@ from datetime import timedelta
 
 from tidegate.accounts.owned_transaction import owned_transaction
 from tidegate.archives.filing.download import OnMoved
+from tidegate.archives.filing.filing_context import FilingContext
 from tidegate.archives.queries import deliveries
 from tidegate.archives.queries.deliveries import Delivery
-from tidegate.core.ids import CycleNumber, UploadId
+from tidegate.core.ids import UploadId
 from tidegate.core.task_groups import each
-from tidegate.database.pool import Database
-from tidegate.lanes import Lane
 from tidegate.platforms.interface import Upload
 
 AT_ONCE = 4
@@ -29,13 +28,10 @@ ReadBytes = Callable[[int, int], bytes]
 class FileUpload:
     """The upload of one message's file. After a kill only the parts that are not on record are sent again (S-56)."""
 
-    def __init__(
-        self, lane: Lane, database: Database, delivery: Delivery, *, cycle: CycleNumber | None, on_moved: OnMoved
-    ) -> None:
-        self._lane = lane
-        self._database = database
+    def __init__(self, context: FilingContext, delivery: Delivery, *, on_moved: OnMoved) -> None:
+        self._context = context
+        self._lane = context.lane
         self._delivery = delivery
-        self._cycle = cycle
         self._on_moved = on_moved
         self._saved: set[int] = set()
         self._upload = Upload(UploadId(0), delivery.name, delivery.size)
@@ -44,7 +40,7 @@ class FileUpload:
         """Resume the upload on record, or begin one under a new number, stored before its first part."""
         account = self._lane.account.id
         known = None if anew or self._delivery.account != account else self._delivery.upload
-        async with owned_transaction(self._database, self._lane.claim()) as connection:
+        async with owned_transaction(self._context.database, self._lane.claim()) as connection:
             if known is None or await deliveries.is_stale(connection, self._delivery.id, STALE_AFTER):
                 known, self._saved = UploadId(secrets.randbits(62)), set()
                 await deliveries.begin_upload(connection, self._delivery.id, known, account)
@@ -71,8 +67,8 @@ class FileUpload:
             start = part * upload.part_size
             length = min(upload.part_size, delivery.size - start)
             content = await asyncio.to_thread(read, delivery.first_byte + start, length)
-            await self._lane.save_part(upload, part, content, cycle=self._cycle)
-            async with owned_transaction(self._database, self._lane.claim()) as connection:
+            await self._lane.save_part(upload, part, content, cycle=self._context.cycle)
+            async with owned_transaction(self._context.database, self._lane.claim()) as connection:
                 await deliveries.note_saved(connection, delivery.id, upload.id, part)
             self._saved.add(part)
             await self._on_moved(length)

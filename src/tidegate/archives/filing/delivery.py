@@ -98,7 +98,7 @@ class SetDelivery:
     async def _upload(self, delivery: Delivery, part: TakenArchivePart) -> None:
         """Upload a file and post it; parts the platform has lost are uploaded once more, under a new number."""
         context, progress = self.context, self.fetching.progress
-        transfer = FileUpload(context.lane, context.database, delivery, cycle=context.cycle, on_moved=progress.add)
+        transfer = FileUpload(context, delivery, on_moved=progress.add)
         for beginning in range(BEGINNINGS):
             upload = await transfer.begin(anew=beginning > 0)
             if transfer.missing:

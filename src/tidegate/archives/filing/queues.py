@@ -16,8 +16,8 @@ from enum import Enum
 from tidegate.accounts.owned_transaction import owned_transaction
 from tidegate.archives.filing.closed_destinations import look_at_destinations
 from tidegate.archives.filing.disk_space import DiskWatch
-from tidegate.archives.filing.filing_context import FilingContext
-from tidegate.archives.filing.set_filing import FilingPolicy, SetFiling
+from tidegate.archives.filing.filing_context import FilingContext, FilingPolicy
+from tidegate.archives.filing.set_filing import SetFiling
 from tidegate.archives.queries import archive_pauses, filing_queue
 from tidegate.archives.queries.filing_queue import Choice
 from tidegate.archives.set_outcome import SetOutcome
@@ -95,7 +95,7 @@ class AccountFiling:
         self._lane = lane
         self._database = database
         self._policy = policy
-        self._context = FilingContext(lane, database, clock, policy.work, cycle)
+        self._context = FilingContext(lane, database, cycle, clock, policy)
         self._in_hand: dict[ArchiveId, tuple[FilingQueue, ChannelId]] = {}
         self._disk_troubles: dict[Hashable, str] = {}
         self._is_short = False
@@ -125,7 +125,7 @@ class AccountFiling:
                     break
                 self._in_hand[one.taken.archive] = (queue, one.taken.channel)
             try:
-                ended = await SetFiling(self._context, self._policy, one, disk, as_large=queue.is_large).work()
+                ended = await SetFiling(self._context, one, disk, as_large=queue.is_large).work()
             finally:
                 del self._in_hand[one.taken.archive]
             result.count(ended)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
 
 import structlog
 
@@ -13,19 +12,18 @@ from tidegate.archives.filing.archive_part_fetch import ArchivePartFetch, NotWan
 from tidegate.archives.filing.delivery import CopyRefused, SetDelivery
 from tidegate.archives.filing.disk_space import DiskWatch
 from tidegate.archives.filing.filing_context import FilingContext
-from tidegate.archives.filing.work_folder import Shortage, WorkFolder
+from tidegate.archives.filing.work_folder import Shortage
 from tidegate.archives.queries import closed_destinations, deliveries, filing_queue
 from tidegate.archives.queries.filing_queue import Destination, SetToFile, Wish
 from tidegate.archives.rules import retry
 from tidegate.archives.rules.delivery_plan import (
-    SMALL_AT_MOST,
     DeliveryWay,
     manifest,
     way_for,
 )
 from tidegate.archives.rules.duplicates import FilingDecision
 from tidegate.archives.rules.file_names import largest_piece
-from tidegate.archives.rules.retry import FailureReason, RetryPolicy
+from tidegate.archives.rules.retry import FailureReason
 from tidegate.archives.set_outcome import SetOutcome
 from tidegate.core.errors import MachineTrouble
 from tidegate.core.ids import ArchiveId
@@ -34,29 +32,12 @@ from tidegate.platforms.interface import SourceProtected
 log = structlog.get_logger()
 
 
-@dataclass(frozen=True, slots=True)
-class FilingPolicy:
-    """How sets are filed: when failures are retried, where parts are downloaded to, and the largest file to upload.
-
-    Without *largest* it is what the platform accepts from the account. A set with more than *small_at_most* bytes to
-    move counts as large.
-    """
-
-    retries: RetryPolicy
-    work: WorkFolder
-    largest: int | None = None
-    small_at_most: int = SMALL_AT_MOST
-
-
 class SetFiling:
     """The steps of one set; a kill may end any of them, and the next worker resumes there."""
 
-    def __init__(
-        self, context: FilingContext, policy: FilingPolicy, one: SetToFile, disk: DiskWatch, *, as_large: bool
-    ) -> None:
+    def __init__(self, context: FilingContext, one: SetToFile, disk: DiskWatch, *, as_large: bool) -> None:
         """*as_large*: no small set waits for it. Otherwise it is left as soon as it turns out to be large."""
         self._context = context
-        self._policy = policy
         self._one = one
         self._disk = disk
         self._as_large = as_large
@@ -66,7 +47,7 @@ class SetFiling:
     async def work(self) -> SetOutcome:
         """File the set; an error that ends the account's work is raised, and the next owner resumes the set."""
         taken, destination = self._one.taken, self._one.destination
-        if retry.is_too_large(taken.size, self._policy.retries, taken.earlier):
+        if retry.is_too_large(taken.size, self._context.policy.retries, taken.earlier):
             return await self._not_filed(NotFiled(FailureReason.SIZE_LIMIT))
         if destination is not None and not destination.may_post:
             lacks = "may not post there" if destination.may_post is False else "does not see it"
@@ -123,7 +104,7 @@ class SetFiling:
         async with owned_transaction(self._context.database, self._context.lane.claim()) as connection:
             await deliveries.release(connection, taken.archive, destination.key)
             await filing_queue.protect(connection, taken.archive, whole_channel=protected)
-        if not self._as_large and taken.size > self._policy.small_at_most:
+        if not self._as_large and taken.size > self._context.policy.small_at_most:
             return await self._leave(SetOutcome.CHANGED)
         return await self._deliver(destination, DeliveryWay.UPLOAD)
 
@@ -134,8 +115,8 @@ class SetFiling:
 
     async def _largest(self, way: DeliveryWay) -> int:
         """The largest file the account may upload; whether it is premium is asked only where that matters."""
-        ordinary = self._policy.largest or largest_piece(premium=False)
-        if way is DeliveryWay.COPY or self._policy.largest or self._one.taken.largest_part <= ordinary:
+        ordinary = self._context.policy.largest or largest_piece(premium=False)
+        if way is DeliveryWay.COPY or self._context.policy.largest or self._one.taken.largest_part <= ordinary:
             return ordinary
         with failing_as(FailureReason.UPLOAD):
             me = await self._context.lane.me(cycle=self._context.cycle)
@@ -161,7 +142,7 @@ class SetFiling:
             case NotFiled():
                 if not problem.trouble:
                     await asyncio.to_thread(context.work.clear, [taken.archive])
-                retries, detail = self._policy.retries, str(problem)
+                retries, detail = self._context.policy.retries, str(problem)
                 await record_failure(
                     context.lane, context.database, retries, taken, reason=problem.reason, detail=detail
                 )

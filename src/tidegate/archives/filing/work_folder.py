@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 
 from tidegate.archives.rules.file_names import safe_name
 from tidegate.core.errors import BadInput, MachineTrouble
+from tidegate.core.files.trusted_files import make_folder, require_trusted_folder
 from tidegate.core.ids import ArchiveId
-from tidegate.core.trusted_files import make_folder, require_trusted_folder
 
 if TYPE_CHECKING:
     from tidegate.archives.filing.partial_file import PartialFile

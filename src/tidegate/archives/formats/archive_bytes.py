@@ -69,9 +69,9 @@ class WorkBudget:
 
 @dataclass(frozen=True, slots=True)
 class ArchiveEntry:
-    """One file inside an archive, with the name that the archive gives it, which cannot be trusted."""
+    """One file inside an archive."""
 
-    path: str
+    path: str  # as the archive gives it, so untrusted
     size: int
     encrypted: bool = False
 
@@ -82,6 +82,29 @@ class ArchiveListing:
 
     volumes: int | None = None
     followed: bool = False
+
+
+class HeaderFields:
+    """A header in memory, read field by field from its front to its end."""
+
+    def __init__(self, content: bytes) -> None:
+        self._content = content
+        self.at = 0
+
+    @property
+    def ended(self) -> bool:
+        return self.at >= len(self._content)
+
+    def take(self, length: int) -> bytes:
+        """The next *length* bytes."""
+        taken = self._content[self.at : self.at + length]
+        if len(taken) != length:
+            raise Damaged("a header breaks off")
+        self.at += length
+        return taken
+
+    def rest(self) -> bytes:
+        return self.take(len(self._content) - self.at)
 
 
 class Source:

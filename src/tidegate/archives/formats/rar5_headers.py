@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from zlib import crc32
 
-from tidegate.archives.formats.archive_bytes import ArchiveEntry, Damaged, Encrypted, Source, WorkBudget
+from tidegate.archives.formats.archive_bytes import ArchiveEntry, Damaged, Encrypted, HeaderFields, Source, WorkBudget
 from tidegate.archives.formats.rar_block import Block
 
 SIGNATURE = b"Rar!\x1a\x07\x01\x00"
@@ -26,16 +26,8 @@ _LARGEST_HEADER = 2 * 1024 * 1024
 _LARGEST_COPIES = 16 * 1024 * 1024
 
 
-class _Fields:
-    """The fields of a header, read one after the other."""
-
-    def __init__(self, content: bytes) -> None:
-        self._content = content
-        self.at = 0
-
-    @property
-    def ended(self) -> bool:
-        return self.at >= len(self._content)
+class _Fields(HeaderFields):
+    """The fields of a header, with their numbers."""
 
     def number(self) -> int:
         """Seven bits a byte, the lowest first; the eighth says that another byte follows."""
@@ -47,27 +39,17 @@ class _Fields:
                 return number
         raise Damaged("a number has no end")
 
-    def take(self, length: int) -> bytes:
-        taken = self._content[self.at : self.at + length]
-        if len(taken) != length:
-            raise Damaged("a header breaks off")
-        self.at += length
-        return taken
-
-    def rest(self) -> bytes:
-        return self.take(len(self._content) - self.at)
-
 
 @dataclass(frozen=True, slots=True)
 class _Header:
-    """A header whose checksum was right: its kind, flags, own fields and records, and how long it and its data are."""
+    """A header whose checksum was right."""
 
     kind: int
     flags: int
     fields: _Fields
     records: dict[int, bytes]
-    length: int
-    data: int
+    length: int  # of the header itself
+    data: int  # the length of the data that follows it
 
 
 def rar5_blocks(source: Source, position: int, end: int) -> Iterator[Block]:

@@ -16,7 +16,7 @@ from tidegate.archives.rules.contained_file import ContainedFile
 from tidegate.archives.rules.file_names import ArchiveKind, safe_name
 from tidegate.core.child_protocol import pack
 from tidegate.core.errors import TidegateError
-from tidegate.core.sandbox.limited_child import LimitedChild, LimitExceeded
+from tidegate.core.sandbox.limited_child import LimitExceeded, SuccessiveChildren
 
 FORMATS = {
     ArchiveKind.ZIP: "zip",
@@ -47,21 +47,16 @@ class NotListed(TidegateError):
 
 @dataclass(frozen=True, slots=True)
 class SandboxLimits:
-    """Limits for reading one archive's headers.
+    """Limits for reading one archive's headers. The first two end the child, the others cut the list."""
 
-    *steps* is how many headers, and records in them, are read; *inflated* how many bytes a packed list may become.
-    *fetched* and *reads* limit the bytes of the archive and the number of reads. At most *entries* are kept, with
-    *names* characters in all. All of these cut the list. *memory* and *seconds* of processor time end the child.
-    """
-
-    memory: int = 512 * 1024 * 1024
-    seconds: int = 20
-    fetched: int = 64 * 1024 * 1024
+    memory: int = 512 * 1024 * 1024  # of the child, in bytes
+    seconds: int = 20  # of processor time
+    fetched: int = 64 * 1024 * 1024  # bytes of the archive that are read
     reads: int = 500
     entries: int = 20_000
-    names: int = 4 * 1024 * 1024
-    steps: int = 250_000
-    inflated: int = 256 * 1024 * 1024
+    names: int = 4 * 1024 * 1024  # characters of all names together
+    steps: int = 250_000  # headers, and records in them
+    inflated: int = 256 * 1024 * 1024  # bytes that a packed list may become
 
     def seconds_for(self, size: int) -> int:
         """The processor time for an archive of *size* bytes: little for a small one, which has little to be read."""
@@ -92,22 +87,12 @@ class ArchiveContents:
     followed: bool = False
 
 
-class ContentsSandbox:
-    """Lists archives one after the other with one child, and with a new one after it was ended for exceeding a limit.
-
-    *children* is how many were started so far.
-    """
+class ContentsSandbox(SuccessiveChildren):
+    """Lists archives one after the other."""
 
     def __init__(self, limits: SandboxLimits = LIMITS) -> None:
-        self.children = 0
+        super().__init__("tidegate.archives.formats.sandbox_child", _cannot_start)
         self._limits = limits
-        self._child: LimitedChild | None = None
-
-    async def __aenter__(self) -> ContentsSandbox:
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await self._end_child()
 
     async def read(self, form: str, size: int, read: Read, *, parts: Sequence[int] = ()) -> ArchiveContents:
         """List an archive of *size* bytes, in files of the sizes *parts*; *form* is one of ``FORMATS``.
@@ -117,41 +102,25 @@ class ContentsSandbox:
         child could be started; errors of *read* pass through. Waiting for bytes does not count towards the child's time
         limit.
         """
-        if self._child is None:
-            self._child = await _start_child()
-            self.children += 1
-        child, job = self._child, self._limits.job(form, size, parts)
+        job, fetched = self._limits.job(form, size, parts), 0
         files: list[ContainedFile] = []
-        fetched, answered = 0, False
         try:
-            await child.send(pack(job))
-            while "flags" not in (answer := (await child.receive(_WAITED_A_SECOND * job["seconds"])).head):
-                if "entries" in answer:
-                    files += await asyncio.to_thread(lambda batch: [_inside(*one) for one in batch], answer["entries"])
-                    continue
-                offset, length = answer["read"]
-                fetched += length
-                if fetched > self._limits.fetched:
-                    raise NotListed(f"The list of contents lies in more than {job['fetched']} bytes of the archive.")
-                await child.send(pack({}, await read(offset, length)))
-            flags = [str(flag) for flag in answer["flags"]]
-            found = ArchiveContents(files, flags, answer["volumes"], answer["followed"])
-            answered = True
+            async with self.child_at_work() as child:
+                await child.send(pack(job))
+                while "flags" not in (said := (await child.receive(_WAITED_A_SECOND * job["seconds"])).head):
+                    if "entries" in said:
+                        files += await asyncio.to_thread(_all_inside, said["entries"])
+                        continue
+                    offset, length = said["read"]
+                    fetched += length
+                    if fetched > self._limits.fetched:
+                        most = self._limits.fetched
+                        raise NotListed(f"The list of contents lies in more than {most} bytes of the archive.")
+                    await child.send(pack({}, await read(offset, length)))
+                flags = [str(flag) for flag in said["flags"]]
+                return ArchiveContents(files, flags, said["volumes"], said["followed"])
         except LimitExceeded as problem:
             raise NotListed("The list of contents took more memory or time than allowed.") from problem
-        finally:
-            if not answered:  # it is still busy, or dead
-                await self._end_child()
-        return found
-
-    async def _end_child(self) -> None:
-        child, self._child = self._child, None
-        if child is not None:
-            await child.end()
-
-
-async def _start_child() -> LimitedChild:
-    return await LimitedChild.start("tidegate.archives.formats.sandbox_child", cannot_start=_cannot_start)
 
 
 def _cannot_start(why: str) -> str:
@@ -159,6 +128,10 @@ def _cannot_start(why: str) -> str:
         f"Archives wait to be read: the process that reads them cannot be started on {platform.node()}: {why}. Look at "
         "the memory, the processes and the programs of this machine; the archives resume automatically."
     )
+
+
+def _all_inside(entries: Sequence[Any]) -> list[ContainedFile]:
+    return [_inside(*one) for one in entries]
 
 
 def _inside(path: str, size: int, encrypted: bool) -> ContainedFile:  # noqa: FBT001 - as the child's list has it

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from tidegate.archives.formats.archive_bytes import ArchiveEntry, Damaged, WorkBudget
+from tidegate.archives.formats.archive_bytes import ArchiveEntry, Damaged, HeaderFields, WorkBudget
 
 HEADER, PACKED_HEADER = 1, 23
 
@@ -22,28 +22,15 @@ _AES = b"\x06\xf1\x07\x01"
 _MOST_STEPS = 32
 
 
-class HeaderBytes:
-    """A header being read from its front to its end, with each number in it counted on the *budget*."""
+class HeaderBytes(HeaderFields):
+    """A header being read, with each number in it counted on the *budget*."""
 
     def __init__(self, content: bytes, budget: WorkBudget) -> None:
+        super().__init__(content)
         self.budget = budget
-        self._content = content
-        self._at = 0
-
-    @property
-    def ended(self) -> bool:
-        return self._at == len(self._content)
 
     def byte(self) -> int:
         return self.take(1)[0]
-
-    def take(self, length: int) -> bytes:
-        """The next *length* bytes."""
-        taken = self._content[self._at : self._at + length]
-        if len(taken) != length:
-            raise Damaged("the header breaks off")
-        self._at += length
-        return taken
 
     def number(self) -> int:
         """A number of one to nine bytes: the ones that the first begins with say how many follow."""
@@ -89,25 +76,22 @@ class HeaderBytes:
         self.take(4 * sum(known))
         return known
 
-    def rest(self) -> bytes:
-        return self.take(len(self._content) - self._at)
-
 
 @dataclass(frozen=True, slots=True)
 class Coder:
-    """One step of unpacking: the number of its method, and what it needs to know."""
+    """One step of unpacking."""
 
-    method: bytes
-    properties: bytes
+    method: bytes  # its number
+    properties: bytes  # what the method needs to know
 
 
 @dataclass(slots=True)
 class PackedStream:
-    """Files that are packed as one stream. Each step of unpacking gives a size; *last* is the step that gives them."""
+    """Files that are packed as one stream. Each step of unpacking gives a size."""
 
     coders: Sequence[Coder]
     outputs: int
-    last: int
+    last: int  # the step that gives the files
     sizes: Sequence[int] = ()
     has_checksum: bool = False
 

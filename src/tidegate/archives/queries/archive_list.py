@@ -41,8 +41,9 @@ _HELD_BY = {
 }
 
 _LISTED = f"""
-    SELECT a.id, a.name, c.number AS channel, c.title, a.topic, a.kind, {_STATE} AS state, a.flags, a.lost, a.found_at,
-        a.indexed_at, a.filed_at, a.content, a.duplicate_of, o.channel AS original_channel,
+    SELECT a.id, a.name, a.channel AS channel_key, c.number AS channel, c.title, a.topic, a.kind,
+        {_STATE} AS state, a.flags, a.lost, a.found_at, a.indexed_at, a.filed_at,
+        a.content, a.duplicate_of, o.channel AS original_channel,
         coalesce(held.reason, f.reason) AS reason,
         coalesce(f.attempts, 0) AS attempts, held.sentence AS held_by,
         f.next_try_at, f.by_hand, f.message AS failed_message, f.size AS failed_size, f.detail, clock_now() AS now,
@@ -97,12 +98,15 @@ def _within(only: Collection[ChannelKey] | None, row: dict[str, Any]) -> dict[st
     }
 
 
-async def contents(connection: Connection, archive: ArchiveId, *, after: int = 0, most: int) -> list[dict[str, Any]]:
-    """The files inside an archive in its own order, those beyond a number."""
+async def contents(
+    connection: Connection, archive: ArchiveId, *, after: int = 0, text: str = "", most: int
+) -> list[dict[str, Any]]:
+    """The files inside an archive in its own order, those beyond a number and with a *text* in their path."""
     rows = await connection.fetch(
         "SELECT number, path, size, encrypted FROM archive_contents "
-        "WHERE archive = $1 AND number > $2 ORDER BY number LIMIT $3",
-        archive, after, most,
+        "WHERE archive = $1 AND number > $2 AND ($4 = '' OR strpos(lower(path), lower($4)) > 0) "
+        "ORDER BY number LIMIT $3",
+        archive, after, most, text,
     )  # fmt: skip
     return [dict(row) for row in rows]
 

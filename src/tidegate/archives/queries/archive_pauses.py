@@ -5,42 +5,15 @@ Each is reported once when it begins and once when it ends, however many archive
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from tidegate.core.ids import AccountId
 from tidegate.database.pool import Connection
-from tidegate.events.event_data import EventData
 from tidegate.events.kinds.archives import (
     FilingPaused,
     FilingResumed,
     ReadingPaused,
     ReadingResumed,
 )
-from tidegate.events.queries import feed
-
-
-@dataclass(frozen=True, slots=True)
-class MachinePause:
-    """The accounts whose archives wait for a machine, in a table of their own."""
-
-    table: str
-    lock: str
-
-    async def accounts_on(self, connection: Connection, machine: str) -> int:
-        """How many accounts wait for *machine*; concurrent callers are answered one after the other."""
-        name = f"{self.lock} {machine}"
-        await connection.execute("SELECT pg_advisory_xact_lock(hashtextextended($1, 0))", name)
-        number: int = await connection.fetchval(f"SELECT count(*) FROM {self.table} WHERE machine = $1", machine)
-        return number
-
-    async def clear(self, connection: Connection, account: AccountId, resumed: EventData) -> None:
-        """*account* waits no more; *resumed* is recorded when no account waits for the machine any more."""
-        machine: str | None = await connection.fetchval(
-            f"DELETE FROM {self.table} WHERE account = $1 RETURNING machine", account
-        )
-        if machine is not None and not await self.accounts_on(connection, machine):
-            await feed.record(connection, machine, resumed)
-
+from tidegate.workers.queries.machine_pauses import MachinePause
 
 _FULL_DISK = MachinePause("disk_pauses", "disk")
 _NO_PROCESS = MachinePause("reading_pauses", "reading")
@@ -59,17 +32,8 @@ async def note_full_disk(
     connection: Connection, account: AccountId, machine: str, sentence: str, *, needed: int
 ) -> None:
     """Archives of *account* wait for room on *machine*; reported when the account is the first to wait there."""
-    others = await _FULL_DISK.accounts_on(connection, machine)
-    await connection.execute(
-        """
-        INSERT INTO disk_pauses (account, machine, sentence, needed) VALUES ($1, $2, $3, $4)
-        ON CONFLICT (account) DO UPDATE
-        SET machine = excluded.machine, sentence = excluded.sentence, needed = excluded.needed
-        """,
-        account, machine, sentence, needed,
-    )  # fmt: skip
-    if not others:
-        await feed.record(connection, machine, FilingPaused(sentence=sentence, needed=needed))
+    paused = FilingPaused(sentence=sentence, needed=needed)
+    await _FULL_DISK.note(connection, account, machine, paused, sentence=sentence, needed=needed)
 
 
 async def clear_full_disk(connection: Connection, account: AccountId) -> None:
@@ -82,16 +46,7 @@ async def clear_full_disk(connection: Connection, account: AccountId) -> None:
 
 async def note_no_process(connection: Connection, account: AccountId, machine: str, sentence: str) -> None:
     """The machine cannot start the process that reads archives; reported when the account is the first to notice."""
-    others = await _NO_PROCESS.accounts_on(connection, machine)
-    await connection.execute(
-        """
-        INSERT INTO reading_pauses (account, machine, sentence) VALUES ($1, $2, $3)
-        ON CONFLICT (account) DO UPDATE SET machine = excluded.machine, sentence = excluded.sentence
-        """,
-        account, machine, sentence,
-    )  # fmt: skip
-    if not others:
-        await feed.record(connection, machine, ReadingPaused(sentence=sentence))
+    await _NO_PROCESS.note(connection, account, machine, ReadingPaused(sentence=sentence), sentence=sentence)
 
 
 async def clear_no_process(connection: Connection, account: AccountId) -> None:

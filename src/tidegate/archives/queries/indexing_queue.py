@@ -29,25 +29,22 @@ _COMPETING = 50
 
 @dataclass(frozen=True, slots=True)
 class TakenArchivePart(ArchivePartToFile):
-    """One part of a set that is being worked on; *handle* is None where this account has none.
+    """One part of a set that is being worked on."""
 
-    *sha256* is None until the part was read.
-    """
-
-    handle: FileHandle | None = None
-    sha256: bytes | None = None
+    handle: FileHandle | None = None  # None where this account has none
+    sha256: bytes | None = None  # None until the part was read
 
 
 @dataclass(frozen=True, slots=True)
 class TakenSet:
-    """A set that is being worked on. *delivered_too*: after its contents are known, it is to be hashed or delivered."""
+    """A set that is being worked on."""
 
     archive: ArchiveId
     name: str
     kind: ArchiveKind
     channel: ChannelId
     parts: Sequence[TakenArchivePart]
-    delivered_too: bool
+    delivered_too: bool  # after its contents are known, it is to be hashed or delivered
     earlier: ArchiveFailure | None
 
     @property

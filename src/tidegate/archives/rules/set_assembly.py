@@ -34,14 +34,14 @@ POLICY = SetPolicy()
 
 @dataclass(frozen=True, slots=True)
 class ArchivePart:
-    """A file of a message that may be part of an archive: posted *at*, first seen by us at *seen_at*."""
+    """A file of a message that may be part of an archive."""
 
     message: MessageId
     file: FileId
     name: str
     size: int
-    at: datetime
-    seen_at: datetime
+    at: datetime  # when it was posted
+    seen_at: datetime  # when Tidegate first saw it
     sender: str = ""
     album: AlbumId | None = None
 
