@@ -15,7 +15,7 @@ from tests.users import as_root, give
 from tidegate.accounts import key_ring
 from tidegate.accounts.key_ring import KeyRing, SecretOwner, parse
 from tidegate.core.errors import BadInput, TidegateError
-from tidegate.core.trusted_files import NotTrusted, make_folder
+from tidegate.core.files.trusted_files import NotTrusted, make_folder
 
 BOND = SecretOwner("secrets", 7, "session")
 bonds = st.builds(SecretOwner, st.text(max_size=5), st.integers(0, 2**63 - 1), st.text(max_size=5))

@@ -20,9 +20,10 @@ from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from tidegate.core.errors import BadInput, TidegateError
+from tidegate.core.files.durable_files import flush
+from tidegate.core.files.trusted_files import read_trusted
 from tidegate.core.ids import AccountId
-from tidegate.core.trusted_files import read_trusted
-from tidegate.database.embedded.data_folder import make_home, sync
+from tidegate.database.embedded.data_folder import make_home
 
 _NONCE = 12
 _LINE = re.compile(r"(?P<id>[A-Za-z0-9_-]{1,32}):(?P<key>[A-Za-z0-9+/=]+)")
@@ -34,7 +35,7 @@ class SecretOwner:
     """The one row a secret belongs to; sealed for it, a secret opens nowhere else."""
 
     table: str
-    account: AccountId
+    account: AccountId  # whose secret it is; 0 for one of Tidegate itself
     name: str
 
     @property
@@ -118,7 +119,7 @@ def make_file(path: Path) -> KeyRing:
         pass  # another process was first, and its key counts
     finally:
         unfinished.unlink()
-    sync(path.parent)
+    flush(path.parent)
     ring = read_file(path)
     assert ring is not None
     return ring
@@ -130,7 +131,7 @@ def add_key(path: Path) -> KeyRing:
     first = next(number for number, line in enumerate(lines) if line.strip() and not line.strip().startswith("#"))
     lines.insert(first, _new_line())
     _write_beside(path, "\n".join(lines) + "\n").replace(path)
-    sync(path.parent)
+    flush(path.parent)
     ring = read_file(path)
     assert ring is not None
     return ring

@@ -42,11 +42,11 @@ _NEXT_ACTIONS = {
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """What an owner may do: work for *account* in *epoch* until its own clock (``Clock.ticks``) passes *deadline*."""
+    """The right of an owner to work for an account."""
 
     account: AccountId
-    epoch: int
-    deadline: float
+    epoch: int  # counts the owners that the account has had
+    deadline: float  # by the owner's own clock (``Clock.ticks``); its right ends then
 
 
 @dataclass(frozen=True, slots=True)

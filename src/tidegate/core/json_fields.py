@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar, Protocol, TypeVar
 
 from pydantic import BeforeValidator, Field
 
@@ -16,6 +16,21 @@ Instant = Annotated[str, Field(json_schema_extra={"format": "date-time"})]
 def instant(at: datetime | None) -> str | None:
     """An instant as text; None where there is none."""
     return None if at is None else at.isoformat()
+
+
+class Document(Protocol):
+    """A dataclass that is printed and returned as JSON."""
+
+    __dataclass_fields__: ClassVar[dict[str, Any]]
+
+
+D = TypeVar("D", bound=Document)
+
+
+def document_of(made: type[D], one: object, **shown: Any) -> D:
+    """A document with the fields that *one* has under the same names; those in *shown* look different in JSON."""
+    same = {name: getattr(one, name) for name in made.__dataclass_fields__ if name not in shown}
+    return made(**same, **shown)
 
 
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")

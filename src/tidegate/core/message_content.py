@@ -11,7 +11,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
-from tidegate.core.ids import ChannelId, MessageId, UserId
+from tidegate.core.ids import ChannelId, FileId, MessageId, UserId
 
 
 class MessageKind(StrEnum):
@@ -70,7 +70,7 @@ class SpanKind(StrEnum):
     INSERTED = "inserted"
     DELETED = "deleted"
     REPLACED = "replaced"
-    UNSUPPORTED = "unsupported"
+    UNSUPPORTED = "unsupported"  # a kind that this version does not know
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,10 +89,10 @@ class TextSpan:
 
 
 class OriginKind(StrEnum):
-    """Where a forwarded message comes from; a hidden person is known by name only."""
+    """Where a forwarded message comes from."""
 
     PERSON = "person"
-    HIDDEN = "hidden"
+    HIDDEN = "hidden"  # a person who is known by name only
     CHANNEL = "channel"
     IMPORT = "import"
 
@@ -101,13 +101,13 @@ class OriginKind(StrEnum):
 class Embed:
     """A card beside a message. Addresses are shown as links and never loaded."""
 
-    kind: str = ""
+    kind: str = ""  # such as video or article
     title: str = ""
     description: str = ""
     url: str = ""
     author: str = ""
     footer: str = ""
-    provider: str = ""
+    provider: str = ""  # the site that it comes from
     at: datetime | None = None
     colour: int | None = None
     fields: tuple[tuple[str, str], ...] = ()
@@ -116,17 +116,14 @@ class Embed:
 
 @dataclass(frozen=True, slots=True)
 class Forward:
-    """Where a message was forwarded from. *text*, *embeds* and *files* are there where the platform keeps them apart.
-
-    *signature* is who signed the original post of a channel, *message* its number there.
-    """
+    """Where a message was forwarded from; *text*, *embeds* and *files* where the platform keeps them apart."""
 
     kind: OriginKind
     name: str = ""
     id: int | None = None
     at: datetime | None = None
-    message: MessageId | None = None
-    signature: str = ""
+    message: MessageId | None = None  # its number in the channel it was first posted in
+    signature: str = ""  # who signed the original post of a channel
     text: str = ""
     embeds: tuple[Embed, ...] = ()
     files: tuple[str, ...] = ()
@@ -134,29 +131,25 @@ class Forward:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What a message answers, where that is more than a message of the same channel.
-
-    *channel* is another chat, *quote* the quoted piece of the text, *story* the number of a story, *item* the key of an
-    answered poll answer or task. *gone* says that the platform no longer has the answered message.
-    """
+    """What a message answers, where that is more than a message of the same channel."""
 
     message: MessageId | None = None
-    channel: ChannelId | None = None
+    channel: ChannelId | None = None  # another chat
     author: str = ""
-    quote: str = ""
+    quote: str = ""  # the quoted piece of the text
     formatting: tuple[TextSpan, ...] = ()
-    story: int | None = None
-    gone: bool = False
-    item: str = ""
+    story: int | None = None  # the number of a story
+    gone: bool = False  # the platform no longer has the answered message
+    item: str = ""  # the key of an answered poll answer or task
 
 
 @dataclass(frozen=True, slots=True)
 class PollAnswer:
-    """One answer of a poll; *key* is what votes name it by. Of a quiz *correct* says whether it is right, if known."""
+    """One answer of a poll."""
 
-    key: str
+    key: str  # what votes name it by
     text: str
-    correct: bool | None = None
+    correct: bool | None = None  # of a quiz: whether it is right, if known
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,11 +182,9 @@ class LinkPreview:
 class MessageContent:
     """What a message holds beside its text and files.
 
-    *service* is what the platform announced, in words. *details* are the fields of a kind that is no text, such as the
-    phone number of a contact, by plain names. *mentions* are the names that mentions in the text stand for, at that
-    time, by how the text writes them. *texts* are further texts, such as those of buttons. *marks* are yes-or-no facts:
-    "pinned", "silent", "spoiler", "anonymous", "sent by schedule". *unsupported* names a kind that this
-    version does not know. *awaited_preview* is the platform's number of a preview that it is still making.
+    *details* are the fields of a kind that is no text, such as the phone number of a contact, by plain names.
+    *mentions* are the names that mentions in the text stand for, at that time, by how the text writes them. *marks* are
+    yes-or-no facts: "pinned", "silent", "spoiler", "anonymous", "sent by schedule".
     """
 
     formatting: tuple[TextSpan, ...] = ()
@@ -202,15 +193,15 @@ class MessageContent:
     poll: Poll | None = None
     preview: LinkPreview | None = None
     embeds: tuple[Embed, ...] = ()
-    service: str = ""
+    service: str = ""  # what the platform announced, in words
     details: Mapping[str, Any] | None = None
     mentions: Mapping[str, str] | None = None
-    texts: tuple[str, ...] = ()
+    texts: tuple[str, ...] = ()  # further texts, such as those of buttons
     marks: tuple[str, ...] = ()
     via: str = ""  # the bot that it was sent through
     expires_at: datetime | None = None
-    unsupported: str = ""
-    awaited_preview: str = ""
+    unsupported: str = ""  # a kind that this version does not know
+    awaited_preview: str = ""  # the platform's number of a preview that it is still making
 
 
 PLAIN = MessageContent()
@@ -225,12 +216,12 @@ class ExpiredMessages(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class MessageCounts:
-    """Numbers that change without an edit; None where the platform gives none. *votes* are by a poll answer's key."""
+    """Numbers that change without an edit; None where the platform gives none."""
 
     views: int | None = None
     forwards: int | None = None
     replies: int | None = None
-    votes: Mapping[str, int] | None = None
+    votes: Mapping[str, int] | None = None  # by the key of a poll's answer
     voters: int | None = None
 
 
@@ -238,14 +229,23 @@ NO_COUNTS = MessageCounts()
 
 
 class PersonKind(StrEnum):
-    """What an author is. An anonymous one is an administrator who writes in the name of the group."""
+    """What an author is."""
 
     PERSON = "person"
     BOT = "bot"
     WEBHOOK = "webhook"
     CHANNEL = "channel"
-    ANONYMOUS = "anonymous"
+    ANONYMOUS = "anonymous"  # an administrator who writes in the name of the group
     DELETED = "deleted"
+
+
+@dataclass(frozen=True, slots=True)
+class Avatar:
+    """The picture that a person, channel or server has now."""
+
+    owner: int  # the number of that person, channel or server
+    file: FileId  # another one for another picture
+    handle: str  # it belongs to no account and does not expire
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,3 +260,4 @@ class Person:
     usernames: tuple[str, ...] = ()
     kind: PersonKind = PersonKind.PERSON
     is_label: bool = False
+    avatar: Avatar | None = None

@@ -14,14 +14,11 @@ from tidegate.core.ids import ChannelId, GuildId, MessageId, TopicId
 
 @dataclass(frozen=True, slots=True)
 class MessageLimits:
-    """The longest text and caption, in characters, and the largest file, in bytes; None where nothing is published.
+    """What one message may hold at most; None where nothing is published."""
 
-    A file of that size is taken in every group; some take larger ones.
-    """
-
-    text: int | None = None
-    caption: int | None = None
-    file: int | None = None
+    text: int | None = None  # in characters
+    caption: int | None = None  # in characters
+    file: int | None = None  # in bytes, in every group; some take larger files
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +74,8 @@ class Platform(str):
     """Whether an account can write to itself."""
     links_by_phone: bool = False
     """Whether an account can be signed in by a code that is typed into a phone."""
+    scan_codes_last: tuple[int, int] = (0, 0)
+    """Seconds that a code to scan is valid: the first one, and each that follows; 0 where that is not known."""
     proxy_schemes: tuple[str, ...] = ()
     """The kinds of proxies through which its library can connect; none where it cannot."""
     reached_at: tuple[str, int] | None = None

@@ -10,16 +10,16 @@ IDS_A_CALL = 100
 
 
 class CallKind(StrEnum):
-    """What a call was for: our work, or what a library sends on its own to connect, sign in and stay connected."""
+    """What a call was for."""
 
     WORK = "work"
-    CONNECT = "connect"
+    CONNECT = "connect"  # what a library sends on its own to connect, sign in and stay connected
 
 
 class CallOutcome(StrEnum):
-    """How a call ended. CLAIMED means: charged, perhaps sent, and never answered."""
+    """How a call ended."""
 
-    CLAIMED = "claimed"
+    CLAIMED = "claimed"  # charged, perhaps sent, and never answered
     OK = "ok"
     ASKED_TO_WAIT = "asked_to_wait"
     NOT_SENT = "not_sent"
@@ -32,7 +32,7 @@ class ScopeKind(StrEnum):
 
     ACCOUNT = "account"
     METHOD = "method"
-    BUCKET = "bucket"
+    BUCKET = "bucket"  # calls that share a rate limit
     CHAT = "chat"
 
 

@@ -25,7 +25,8 @@ class EarlierName:
 class PersonDocument:
     """An author as the platform showed them last, and their names, the newest first.
 
-    *kind* is person, bot, webhook, channel, anonymous or deleted.
+    *kind* is person, bot, webhook, channel, anonymous or deleted. *avatar* is where their picture is read, if one is
+    kept.
     """
 
     platform: str
@@ -34,11 +35,12 @@ class PersonDocument:
     usernames: list[str]
     bot: bool
     kind: str
+    avatar: str | None
     seen_at: Instant
     names: list[EarlierName]
 
 
-def person_document(platform: Platform, known: KnownPerson) -> PersonDocument:
+def person_document(platform: Platform, known: KnownPerson, *, has_avatar: bool) -> PersonDocument:
     """The document of a person."""
     person = known.person
     return PersonDocument(
@@ -48,6 +50,7 @@ def person_document(platform: Platform, known: KnownPerson) -> PersonDocument:
         usernames=list(person.usernames),
         bot=person.kind in (PersonKind.BOT, PersonKind.WEBHOOK),
         kind=person.kind.value,
+        avatar=f"/api/people/{platform.name}/{person.id}/avatar" if has_avatar else None,
         seen_at=known.seen_at.isoformat(),
         names=[
             EarlierName(

@@ -12,7 +12,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from tidegate.core.rules.client_address import client_group
+from tidegate.core.rules.trusted_proxies import client_group
 from tidegate.database.pool import Connection, rows_deleted
 from tidegate.events.kinds.access import SignInBegun, SignInEndedEverywhere, SignInLinkMade, SignInPasswordSet
 from tidegate.events.queries import feed
@@ -210,27 +210,22 @@ async def _shut_everybody_out(connection: Connection) -> tuple[int, int]:
 
 async def prune_sessions(connection: Connection, before: datetime, *, limit: int) -> int:
     """Remove up to *limit* sessions that ended before that instant."""
-    done = await connection.execute(
-        "DELETE FROM sessions WHERE hash IN (SELECT hash FROM sessions WHERE until < $1 ORDER BY until LIMIT $2)",
-        before, limit,
-    )  # fmt: skip
-    return rows_deleted(done)
+    return await _delete_oldest(connection, "sessions", "hash", "until", before=before, limit=limit)
 
 
 async def prune_tries(connection: Connection, before: datetime, *, limit: int) -> int:
     """Remove up to *limit* tries older than that instant."""
-    done = await connection.execute(
-        "DELETE FROM sign_in_tries WHERE id IN (SELECT id FROM sign_in_tries WHERE at < $1 ORDER BY at LIMIT $2)",
-        before, limit,
-    )  # fmt: skip
-    return rows_deleted(done)
+    return await _delete_oldest(connection, "sign_in_tries", "id", "at", before=before, limit=limit)
 
 
 async def prune_clients(connection: Connection, before: datetime, *, limit: int) -> int:
     """Delete up to *limit* addresses without a sign-in since that instant."""
+    return await _delete_oldest(connection, "sign_in_clients", "client", "signed_at", before=before, limit=limit)
+
+
+async def _delete_oldest(connection: Connection, table: str, key: str, at: str, *, before: datetime, limit: int) -> int:
     done = await connection.execute(
-        "DELETE FROM sign_in_clients WHERE client IN "
-        "(SELECT client FROM sign_in_clients WHERE signed_at < $1 ORDER BY signed_at LIMIT $2)",
+        f"DELETE FROM {table} WHERE {key} IN (SELECT {key} FROM {table} WHERE {at} < $1 ORDER BY {at} LIMIT $2)",
         before, limit,
     )  # fmt: skip
     return rows_deleted(done)

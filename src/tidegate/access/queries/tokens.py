@@ -11,7 +11,7 @@ from enum import StrEnum
 
 import asyncpg
 
-from tidegate.access.rules.token_rights import Grant
+from tidegate.access.rules.grant_comparison import Grant
 from tidegate.core.errors import BadInput, NothingToDo, NotThere
 from tidegate.core.ids import ChannelKey
 from tidegate.database.pool import Connection, rows_deleted

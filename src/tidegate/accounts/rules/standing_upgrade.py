@@ -17,14 +17,14 @@ QUIET_FOR = timedelta(days=14)
 
 @dataclass(frozen=True, slots=True)
 class AccountRecord:
-    """What is known of an account: *age* in Tidegate, whether it ever sent, and how long ago it was last warned."""
+    """What is known of an account."""
 
     platform: Platform
     standing: Standing
-    age: timedelta
-    has_sent: bool
+    age: timedelta  # since it was added to Tidegate
+    has_sent: bool  # whether it ever sent
     is_warming_up: bool
-    warned_ago: timedelta | None
+    warned_ago: timedelta | None  # how long ago the platform last warned it
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,6 +26,8 @@ from tidegate.events.kinds.history import BackfillEnded, ReconcileEnded
 class ChannelOrder(StrEnum):
     """What channels are sorted by. By *scanned* only channels are listed that have been mirrored at some time.
 
+    Titles are in natural order: "Customers 2" before "Customers 10".
+
     Readers come in the order in which the accounts were added, after the channels without a reader.
     """
 
@@ -49,7 +51,7 @@ class _By:
 
 _FIRST = 2_000
 
-# The columns filtered by are in the index walked along; see schema step 0019.
+# The columns filtered by are in the index walked along; see schema step 0054.
 _ALONG = """
     SELECT c.id, ({key})::text AS key FROM channels c WHERE {past} {fits}
     ORDER BY {key} {way}, {number} {way} LIMIT $1
@@ -73,7 +75,7 @@ _ALL_SCANS = """
 """
 
 _SORTS = {
-    ChannelOrder.TITLE: _By("c.sought", "c.id", "text", (_ALONG,)),
+    ChannelOrder.TITLE: _By("natural_order(c.sought)", "c.id", "text", (_ALONG,)),
     ChannelOrder.SCANNED: _By("o.channel_scanned_at", "o.channel", "timestamptz", (_FIRST_SCANS, _ALL_SCANS)),
     ChannelOrder.READER: _By("coalesce(c.reader, 0)", "c.id", "bigint", (_ALONG,)),
 }
@@ -113,12 +115,16 @@ def _can_be(key: str, number: int) -> bool:
 class ChannelFilter:
     """Which channels are wanted, and how sorted. *only* are our numbers of those that may be seen.
 
-    Without *private*, no private chat is among them.
+    *account* sees them, *reader* reads them. With *troubled* they cannot be mirrored as they are: deleted, moved, or
+    read by no account. Without *private*, no private chat is among them.
     """
 
     text: str = ""
     account: AccountId | None = None
+    reader: AccountId | None = None
+    platform: str | None = None
     enabled: bool | None = None
+    troubled: bool = False
     only: Collection[ChannelKey] | None = None
     private: bool = True
     sort: ChannelOrder = ChannelOrder.TITLE
@@ -157,6 +163,15 @@ async def page(
     return ChannelListPage(await _lines(connection, [row["id"] for row in shown]), last)
 
 
+async def count(connection: Connection, wanted: ChannelFilter, *, most: int) -> int:
+    """How many channels fit; more than *most* are not counted, and give *most* + 1."""
+    fits, values = _fits(wanted, after=1)
+    number: int = await connection.fetchval(
+        f"SELECT count(*) FROM (SELECT FROM channels c WHERE true {fits} LIMIT $1) AS found", most + 1, *values
+    )
+    return number
+
+
 async def _rows(
     connection: Connection, wanted: ChannelFilter, after: ListPosition | None, most: int
 ) -> list[asyncpg.Record]:
@@ -193,6 +208,12 @@ def _fits(wanted: ChannelFilter, *, after: int) -> tuple[str, list[Any]]:
         given.append(("strpos(c.sought, ${}) > 0", (text,)))
     if wanted.account is not None:
         given.append(("EXISTS (SELECT FROM sights s WHERE s.channel = c.id AND s.account = ${})", (wanted.account,)))
+    if wanted.reader is not None:
+        given.append(("c.reader = ${}", (wanted.reader,)))
+    if wanted.platform is not None:
+        given.append(("c.platform = ${}", (wanted.platform,)))
+    if wanted.troubled:
+        given.append(("(c.state <> 'ok' OR c.enabled AND c.reader IS NULL)", ()))
     if wanted.enabled is not None:
         given.append(("c.enabled = ${}", (wanted.enabled,)))
     if wanted.only is not None:
@@ -229,6 +250,76 @@ async def topics(
         "SELECT * FROM places WHERE channel = $1 AND topic > $2 ORDER BY topic LIMIT $3", key, after, most
     )
     return rows
+
+
+async def topics_by_title(
+    connection: Connection, key: ChannelKey, *, after: TopicId = NO_TOPIC, most: int
+) -> list[asyncpg.Record]:
+    """The topics of a forum in the natural order of their titles, those after the topic *after*."""
+    rows: list[asyncpg.Record] = await connection.fetch(
+        """
+        SELECT * FROM places
+        WHERE channel = $1 AND topic > 0 AND ($2 = 0 OR (natural_order(lower(title)) COLLATE "C", topic) > (
+            SELECT natural_order(lower(o.title)) COLLATE "C", o.topic FROM places o
+            WHERE o.channel = $1 AND o.topic = $2))
+        ORDER BY natural_order(lower(title)) COLLATE "C", topic LIMIT $3
+        """,
+        key, after, most,
+    )  # fmt: skip
+    return rows
+
+
+async def mirrored_titles(connection: Connection, *, most: int) -> list[str]:
+    """What the first mirrored channels are called, to choose from."""
+    rows = await connection.fetch(
+        "SELECT title FROM channels c WHERE enabled AND title <> '' AND private_to IS NULL "
+        "ORDER BY natural_order(c.sought), c.id LIMIT $1",
+        most,
+    )
+    return list(dict.fromkeys(row["title"] for row in rows))
+
+
+async def destinations(connection: Connection, kept: KnownChannel, *, most: int) -> list[KnownChannel]:
+    """Channels that archives of a channel can be copied to: those in which the account that reads it may post.
+
+    While nobody reads it, those of every account that sees it.
+    """
+    rows = await connection.fetch(
+        """
+        SELECT c.id FROM sights s JOIN channels c ON c.id = s.channel
+        WHERE s.account IN (SELECT $1::bigint WHERE $1 IS NOT NULL
+                            UNION SELECT account FROM sights WHERE channel = $2 AND $1 IS NULL)
+          AND s.may_post AND c.id <> $2 AND c.private_to IS NULL AND c.state = 'ok'
+        GROUP BY c.id ORDER BY natural_order(c.sought), c.id LIMIT $3
+        """,
+        kept.reader, kept.key, most,
+    )  # fmt: skip
+    keys = [row["id"] for row in rows]
+    known = await channels.of_keys(connection, keys)
+    return [known[key] for key in keys]
+
+
+_THREADS = """
+    SELECT c.id, natural_order(c.sought) AS key FROM channels c
+    WHERE c.platform = $1 AND c.parent = $2 AND {past} ORDER BY natural_order(c.sought), c.id LIMIT $3
+"""
+
+
+async def threads(
+    connection: Connection, kept: KnownChannel, *, after: ListPosition | None = None, most: int
+) -> ChannelListPage:
+    """The threads of a channel in the natural order of their titles, those *after* a place."""
+    past, reached = ("true", []) if after is None else ("(natural_order(c.sought), c.id) > ($4, $5)", _place(after))
+    rows = await connection.fetch(_THREADS.format(past=past), kept.platform, kept.number, most + 1, *reached)
+    shown = rows[:most]
+    last = None
+    if len(rows) > most:
+        last = ListPosition(ChannelOrder.TITLE, descending=False, key=shown[-1]["key"], number=shown[-1]["id"])
+    return ChannelListPage(await _lines(connection, [row["id"] for row in shown]), last)
+
+
+def _place(after: ListPosition) -> list[Any]:
+    return [after.key, after.number]
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 
 import asyncpg
 
-from tidegate.channels.rules.turn_offsets import free_offsets
+from tidegate.channels.rules.cold_turns import free_offsets
 from tidegate.core.errors import BadInput
 from tidegate.core.ids import AccountId, ChannelId, ChannelKey, GuildId, TopicId
 from tidegate.core.platform import Platform, platform_named
@@ -87,12 +87,12 @@ _KEPT = """
 
 @dataclass(frozen=True, slots=True)
 class MirrorOptions:
-    """What the operator wants of a channel: topics on their own, every message, content hashes, a place to file to."""
+    """What the operator wants of a channel."""
 
-    topics: Sequence[TopicId] = ()
-    in_full: bool = False
-    hashed: bool = False
-    destination: ChannelKey | None = None
+    topics: Sequence[TopicId] = ()  # only these, where there are any
+    in_full: bool = False  # every message, not only archives
+    hashed: bool = False  # archives are compared by their content
+    destination: ChannelKey | None = None  # where archives are posted to
 
 
 # What an account sees
@@ -343,6 +343,14 @@ async def topics_were_listed(connection: Connection, key: ChannelKey) -> bool:
     return listed
 
 
+async def topic_title(connection: Connection, key: ChannelKey, topic: TopicId) -> str:
+    """What a topic is called; empty where that is not known."""
+    title: str | None = await connection.fetchval(
+        "SELECT title FROM places WHERE channel = $1 AND topic = $2 AND topic > 0", key, topic
+    )
+    return title or ""
+
+
 async def unknown_topics(connection: Connection, key: ChannelKey, topics: Collection[TopicId]) -> list[TopicId]:
     """Those of *topics* that neither a listing nor a message has shown; General is in every forum."""
     rows = await connection.fetch(
@@ -424,12 +432,15 @@ async def disable(connection: Connection, kept: KnownChannel) -> bool:
 
 
 async def drop_counter(connection: Connection, keys: Collection[ChannelKey]) -> None:
-    """The stored counter of changes proves nothing any more: each channel is read and compared before it has one."""
+    """The stored counter of changes proves nothing any more: each channel is read and compared before it has one.
+
+    It counts as a request to read the channel, so that a scan that runs now does not store its counter.
+    """
     await connection.execute(
         """
         UPDATE places
         SET unread_since = coalesce(unread_since, changes), unread_upto = coalesce(changes, unread_upto),
-            unread_below = NULL, changes = NULL
+            unread_below = NULL, changes = NULL, asks = asks + 1
         WHERE channel = ANY($1) AND topic = 0
         """,
         list(keys),

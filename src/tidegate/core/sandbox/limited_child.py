@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import asyncio
 from asyncio.subprocess import DEVNULL, PIPE, Process
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Self
 
 from tidegate.core import child_process, child_protocol
 from tidegate.core.child_protocol import Frame
@@ -76,3 +78,39 @@ class LimitedChild:
         """End it at once; its status."""
         child_process.kill_child(self.process)
         return await self.process.wait()
+
+
+class SuccessiveChildren:
+    """Work that is given to one child, and to a new one after that was ended for exceeding a limit.
+
+    *children* is how many were started so far.
+    """
+
+    def __init__(self, module: str, cannot_start: Callable[[str], str]) -> None:
+        self.children = 0
+        self._module = module
+        self._cannot_start = cannot_start
+        self._running: LimitedChild | None = None
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._end_child()
+
+    @asynccontextmanager
+    async def child_at_work(self) -> AsyncIterator[LimitedChild]:
+        """A child for one job. It is ended where the job fails, because it is still busy then, or dead."""
+        if self._running is None:
+            self._running = await LimitedChild.start(self._module, cannot_start=self._cannot_start)
+            self.children += 1
+        try:
+            yield self._running
+        except BaseException:
+            await self._end_child()
+            raise
+
+    async def _end_child(self) -> None:
+        child, self._running = self._running, None
+        if child is not None:
+            await child.end()

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidegate.access.rules.token_rights import Grant, excess
+from tidegate.access.rules.grant_comparison import Grant, excess
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 SCOPES = frozenset({"read", "steer", "admin"})

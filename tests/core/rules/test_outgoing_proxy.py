@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tidegate.core.errors import BadInput
-from tidegate.core.rules.proxy_address import SCHEMES, ProxyAddress, parse_proxy
+from tidegate.core.rules.outgoing_proxy import SCHEMES, ProxyAddress, parse_proxy
 
 TEXTS = st.text(alphabet=st.characters(codec="utf-8"), min_size=1, max_size=20)
 

@@ -15,7 +15,7 @@ _FORM = "Write it as socks5://USER:PASSWORD@HOST:PORT or http://HOST:PORT, speci
 class ProxyAddress:
     """A proxy and the account on it, if it wants one."""
 
-    scheme: str
+    scheme: str  # one of ``SCHEMES``
     host: str
     port: int
     username: str | None = None

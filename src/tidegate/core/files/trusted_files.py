@@ -50,12 +50,12 @@ class _Found:
 
 @dataclass(frozen=True, slots=True)
 class _Subject:
-    """What should be trusted, as error sentences name it; a private file must not be readable by others either."""
+    """What should be trusted, as error sentences name it."""
 
     path: Path
     kind: str
     is_file: bool
-    is_private: bool = False
+    is_private: bool = False  # others must not be able to read it either
 
     def __str__(self) -> str:
         return f"The {self.kind} {self.path}"

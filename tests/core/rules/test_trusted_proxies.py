@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidegate.core.rules.client_address import SOCKET, client_behind, client_group, read_proxies
+from tidegate.core.rules.trusted_proxies import SOCKET, client_behind, client_group, read_proxies
 
 PROXIES = read_proxies("10.0.0.0/8, fd00::/8")
 strangers = st.ip_addresses().filter(lambda address: not PROXIES.believes(str(address)))

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tests.users import as_plain_user, as_root, give
 from tidegate.core.errors import BadInput
-from tidegate.core.trusted_files import NotReached, NotTrusted, make_folder, read_trusted, require_trusted_folder
+from tidegate.core.files.trusted_files import NotReached, NotTrusted, make_folder, read_trusted, require_trusted_folder
 
 KIND = "settings file"
 
