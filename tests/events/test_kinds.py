@@ -73,7 +73,11 @@ class TestWriters:
         for _, tree in modules():
             names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
             calls = {ast.unparse(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
-            if "feed.record" in calls or any("INSERT INTO events" in text for text in statements(tree)):
+            if (
+                "feed.record" in calls
+                or "MachinePause" in names
+                or any("INSERT INTO events" in text for text in statements(tree))
+            ):
                 written |= names
         assert {kind for kind, one in KINDS.items() if one.__name__ not in written} == BY_THE_SCHEMA
 

@@ -75,7 +75,7 @@ async def test_failed_archives_are_counted(database: Database) -> None:
     await fill(database, ACCOUNTS, CHANNELS, ARCHIVES)
     kinds = await found(database)
     assert kinds[ProblemKind.ARCHIVES_GIVEN_UP].what == "2 archives failed too often and were given up."
-    assert kinds[ProblemKind.ARCHIVES_FAILED].what == "1 archive failed; it is tried again in a later cycle."
+    assert kinds[ProblemKind.ARCHIVES_FAILED].what == "1 archive failed; it is tried again automatically."
     assert kinds[ProblemKind.ARCHIVES_FAILED].since == day(5)
     assert kinds[ProblemKind.ARCHIVES_WAIT].what == "The disk of here is full."
     assert kinds[ProblemKind.ARCHIVES_WAIT].since == day(6)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import MISSING, Field, dataclass, fields
 from datetime import datetime
 from enum import Enum
 from functools import cache
-from typing import Any, ClassVar, Self, get_args, get_origin, get_type_hints
+from typing import Any, ClassVar, Self, TypeVar, dataclass_transform, get_args, get_origin, get_type_hints
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -25,7 +25,7 @@ class TimeMissing(ValueError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EventData:
-    """What one kind of event says beyond its kind and its subject.
+    """What one kind of event says beyond its kind and its subject. Its class is decorated with ``event_kind``.
 
     A field with a default is optional: it is stored only when its value differs from the default.
     """
@@ -47,6 +47,21 @@ class EventData:
         """
         hints = field_types(cls)
         return cls(**{one.name: _read(one, hints[one.name], data) for one in fields(cls)})
+
+
+E = TypeVar("E", bound=EventData)
+
+
+@dataclass_transform(kw_only_default=True, frozen_default=True)
+def event_kind(name: str) -> Callable[[type[E]], type[E]]:
+    """Make a class the data of one kind of event, which is stored under *name*."""
+
+    def decorated(cls: type[E]) -> type[E]:
+        made = dataclass(frozen=True, slots=True, kw_only=True)(cls)
+        made.kind = name
+        return made
+
+    return decorated
 
 
 def is_optional(one: Field[Any]) -> bool:

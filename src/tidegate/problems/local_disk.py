@@ -15,10 +15,10 @@ NEARLY_FULL = 0.05
 
 @dataclass(frozen=True, slots=True)
 class DiskSpace:
-    """Bytes of a disk: those that are free for us, and all."""
+    """The bytes of a disk."""
 
     path: Path
-    free: int
+    free: int  # for us; what the system reserves for itself is not counted
     total: int
 
     @property

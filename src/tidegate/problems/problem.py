@@ -23,26 +23,25 @@ class ProblemKind(StrEnum):
     ARCHIVES_GIVEN_UP = "archives_given_up"
     ARCHIVES_FAILED = "archives_failed"
     ARCHIVES_WAIT = "archives_wait"
+    FILES_WAIT = "files_wait"
     CHANNELS_BEHIND = "channels_behind"
     CHANNELS_UNREADABLE = "channels_unreadable"
     DISK_NEARLY_FULL = "disk_nearly_full"
     BACKUP_TOO_OLD = "backup_too_old"
-    TOKENS_UNCONFIRMED = "tokens_unconfirmed"
+    TOKENS_UNCONFIRMED = "tokens_unconfirmed"  # after a restore
     DATABASE_UNREACHABLE = "database_unreachable"
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Something that needs a person: a sentence, what to do about it, and since when it is so, if that is known.
-
-    *subject* is the account's name or the run's number that it is about, where it is about one.
-    """
+    """Something that needs a person."""
 
     kind: ProblemKind
-    what: str
-    action: str
-    since: datetime | None = None
+    what: str  # a sentence that says what is wrong
+    action: str  # what to do about it
+    since: datetime | None = None  # since when it is so, if that is known
     subject: str | None = None
+    """The account's name or the run's number that it is about, where it is about one."""
 
 
 @dataclass(frozen=True, slots=True)

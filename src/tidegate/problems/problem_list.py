@@ -18,6 +18,7 @@ async def problems(connection: Connection, limits: ProblemLimits) -> list[Proble
         *await sending_problems.undelivered(connection, limits),
         *await archive_problems.waiting(connection),
         *await archive_problems.failed(connection),
+        *await archive_problems.waiting_files(connection),
         *([] if no_worker else await account_problems.behind(connection, limits)),
         *await account_problems.unreadable(connection),
         *await service_problems.old_backup(connection, limits),

@@ -24,7 +24,7 @@ from tidegate.lanes import CallGate, Lane, ReadLimits, SendLimits
 from tidegate.lanes.queries.calls import CallLog
 from tidegate.platforms.interface import KnowsItself, Opener, PlatformClient, ReportsConnection, Vault
 from tidegate.platforms.interface.capabilities import ability_of
-from tidegate.workers.liveness import LivenessLock
+from tidegate.workers.liveness_lock import LivenessLock
 
 log = structlog.get_logger()
 
@@ -61,10 +61,10 @@ class ServingDeps:
     database: Database
     clock: Clock
     call_log: CallLog
-    openers: Mapping[Platform, Opener]
-    vault: Callable[[AccountId], Vault]
+    openers: Mapping[Platform, Opener]  # how to connect an account of each platform
+    vault: Callable[[AccountId], Vault]  # the sign-in of an account
     limits: Callable[[Account], AccountLimits]
-    work: Work
+    work: Work  # what to do with a connected account
     connect_slots: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(OPEN_AT_ONCE))
 
 

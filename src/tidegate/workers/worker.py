@@ -22,10 +22,11 @@ from tidegate.events.queries import feed
 from tidegate.workers.account_service import AccountService, ServingDeps
 from tidegate.workers.command_loop import CommandLoop, Handler
 from tidegate.workers.dead_process_check import process_gone
-from tidegate.workers.liveness import LivenessLock
+from tidegate.workers.liveness_lock import LivenessLock
 from tidegate.workers.queries import commands, workers
 from tidegate.workers.queries.workers import MissingWorker, WorkerIdentity
-from tidegate.workers.rules.account_assignment import WorkerEnding, fair_shares, judge
+from tidegate.workers.rules.account_assignment import fair_shares
+from tidegate.workers.rules.worker_ending import WorkerEnding, judge
 
 log = structlog.get_logger()
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from tidegate.events.event_data import EventData
+from tidegate.events.event_data import EventData, event_kind
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@event_kind("account.added")
 class AccountAdded(EventData):
     """An account was added."""
 
-    kind = "account.added"
     platform: str
     standing: str
 
@@ -25,76 +24,60 @@ class AccountStateChanged(EventData):
     why: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@event_kind("account.paused")
 class AccountPaused(AccountStateChanged):
     """An account was paused."""
 
-    kind = "account.paused"
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
+@event_kind("account.resumed")
 class AccountResumed(AccountStateChanged):
     """An account works again."""
 
-    kind = "account.resumed"
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
+@event_kind("account.signed_out")
 class AccountSignedOut(AccountStateChanged):
     """The platform signed an account out."""
 
-    kind = "account.signed_out"
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
+@event_kind("account.banned")
 class AccountBanned(AccountStateChanged):
     """The platform banned an account."""
 
-    kind = "account.banned"
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
+@event_kind("account.standing_set")
 class AccountStandingSet(EventData):
     """How well the platform knows an account was set; *was* is the standing before."""
 
-    kind = "account.standing_set"
     standing: str
     was: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@event_kind("account.renamed")
 class AccountRenamed(EventData):
     """An account has another name; *was* is the name before."""
 
-    kind = "account.renamed"
     was: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@event_kind("account.proxy_set")
 class AccountProxySet(EventData):
     """An account connects through another proxy, or without one; *proxy* is its scheme, host and port."""
 
-    kind = "account.proxy_set"
     proxy: str | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@event_kind("account.unreachable")
 class AccountUnreachable(EventData):
     """The platform cannot be reached for an account."""
 
-    kind = "account.unreachable"
     why: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@event_kind("account.reachable")
 class AccountReachable(EventData):
     """The platform can be reached for an account again."""
 
-    kind = "account.reachable"
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
+@event_kind("account.removed")
 class AccountRemoved(EventData):
     """An account was removed."""
-
-    kind = "account.removed"

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Literal
 
 from tidegate.core.ids import ArchiveId, ChannelId, MessageId
-from tidegate.events.event_data import Absent, EventData
+from tidegate.events.event_data import Absent, EventData, event_kind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,38 +18,35 @@ class ArchiveEvent(EventData):
     channel: ChannelId
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@event_kind("archive.progressed")
 class ArchiveProgressed(ArchiveEvent):
     """A file of an archive is being moved; at most once a second. *done* and *size* are bytes."""
 
-    kind = "archive.progressed"
     doing: str
     file: str
     done: int
     size: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@event_kind("archive.previewed")
 class ArchivePreviewed(EventData):
     """A preview picture of an archive was stored; *size* is in bytes, *type* its media type."""
 
-    kind = "archive.previewed"
     archive: ArchiveId
     message: MessageId
     size: int
     type: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@event_kind("archive.indexed")
 class ArchiveIndexed(ArchiveEvent):
     """The files in an archive were listed; it is still to be delivered. *contents* counts the files."""
 
-    kind = "archive.indexed"
     contents: int
     flags: list[str]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@event_kind("archive.filed")
 class ArchiveFiled(ArchiveEvent):
     """The work on an archive is done.
 
@@ -58,7 +55,6 @@ class ArchiveFiled(ArchiveEvent):
     number the platform did not give.
     """
 
-    kind = "archive.filed"
     flags: list[str]
     contents: int | None = None
     duplicate_of: ArchiveId | Literal[Absent.ABSENT] | None = Absent.ABSENT
@@ -66,75 +62,65 @@ class ArchiveFiled(ArchiveEvent):
     messages: list[MessageId] | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@event_kind("archive.reopened")
 class ArchiveReopened(ArchiveEvent):
     """An archive has more volumes than were known, so its parts are collected again."""
 
-    kind = "archive.reopened"
     parts: int
     volumes: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@event_kind("archive.failed")
 class ArchiveFailed(ArchiveEvent):
     """An archive could not be processed; *next_try_at* is null when it was given up."""
 
-    kind = "archive.failed"
     reason: str
     sentence: str
     attempts: int
     next_try_at: datetime | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@event_kind("failures.asked")
 class FailuresAsked(EventData):
     """The operator asked to retry archives. The subject is the reason of their failures, or ``all``."""
 
-    kind = "failures.asked"
     archives: list[ArchiveId]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@event_kind("failures.retried")
 class FailuresRetried(EventData):
     """Failed archives were looked up again. The subject is the account.
 
     *retried* archives are processed again; the messages of *source_gone* archives no longer exist.
     """
 
-    kind = "failures.retried"
     retried: int
     source_gone: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@event_kind("filing.paused")
 class FilingPaused(EventData):
     """A disk is too full for archives. The subject is the machine; *needed* is in bytes."""
 
-    kind = "filing.paused"
     sentence: str
     needed: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@event_kind("filing.resumed")
 class FilingResumed(EventData):
     """The disk has room for archives again. The subject is the machine."""
 
-    kind = "filing.resumed"
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
+@event_kind("reading.paused")
 class ReadingPaused(EventData):
     """A machine cannot start the process that reads archives. The subject is the machine."""
 
-    kind = "reading.paused"
     sentence: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@event_kind("reading.resumed")
 class ReadingResumed(EventData):
     """The process that reads archives can be started again. The subject is the machine."""
-
-    kind = "reading.resumed"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -146,15 +132,11 @@ class DestinationChanged(EventData):
     sentence: str | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@event_kind("destination.closed")
 class DestinationFoundClosed(DestinationChanged):
     """A destination accepts no archives from an account. The subject is its title."""
 
-    kind = "destination.closed"
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
+@event_kind("destination.opened")
 class DestinationOpened(DestinationChanged):
     """A destination accepts archives from an account again. The subject is its title."""
-
-    kind = "destination.opened"

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from tidegate.core.ids import ChannelId, ChannelKey, TopicId
-from tidegate.events.event_data import EventData
+from tidegate.events.event_data import EventData, event_kind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -16,29 +16,25 @@ class ChannelEvent(EventData):
     channel: ChannelId
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@event_kind("channel.enabled")
 class ChannelEnabled(ChannelEvent):
     """A channel is mirrored from now on; of a forum only *topics*, where there are any."""
 
-    kind = "channel.enabled"
     topics: list[TopicId]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@event_kind("channel.disabled")
 class ChannelDisabled(ChannelEvent):
     """A channel is no longer mirrored; what is stored stays."""
 
-    kind = "channel.disabled"
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
+@event_kind("channel.read")
 class ChannelRead(ChannelEvent):
     """Messages of a channel were stored; *live* when they came as push updates.
 
     *channel_key* is our own number of the channel: two platforms may use the same id.
     """
 
-    kind = "channel.read"
     topic: TopicId | None
     messages: int
     archives: int
@@ -46,53 +42,45 @@ class ChannelRead(ChannelEvent):
     channel_key: ChannelKey | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@event_kind("channel.count_differs")
 class ChannelCountDiffers(ChannelEvent):
     """The platform counts another number of messages than are stored.
 
     *counter* is what it counts: ``messages`` or ``documents``.
     """
 
-    kind = "channel.count_differs"
     topic: TopicId | None
     counter: str
     counted: int
     stored: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@event_kind("channel.parked")
 class ChannelParked(ChannelEvent):
     """The platform rate limited a channel for long; other channels continue."""
 
-    kind = "channel.parked"
     until: datetime
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@event_kind("channel.lost")
 class ChannelLost(ChannelEvent):
     """An account can no longer see a channel; *another_reader* when another account reads it on."""
 
-    kind = "channel.lost"
     another_reader: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@event_kind("channel.history_closed")
 class ChannelHistoryClosed(ChannelEvent):
     """The account may no longer read a channel's history."""
 
-    kind = "channel.history_closed"
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
+@event_kind("channel.deleted")
 class ChannelFoundDeleted(ChannelEvent):
     """A channel was deleted on the platform; what is stored stays."""
 
-    kind = "channel.deleted"
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
+@event_kind("channel.moved")
 class ChannelMoved(ChannelEvent):
     """A small group became a large one, which is another channel; what is stored stays."""
 
-    kind = "channel.moved"
     moved_to: ChannelId

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from tidegate.core.ids import CycleNumber
-from tidegate.events.event_data import EventData
+from tidegate.events.event_data import EventData, event_kind
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@event_kind("cycle.ended")
 class CycleEnded(EventData):
     """A cycle has ended; ``tidegate cycle --json`` has the same fields."""
 
-    kind = "cycle.ended"
     account: str
     cycle: CycleNumber
     whole: bool

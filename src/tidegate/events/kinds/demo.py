@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from tidegate.events.event_data import EventData
+from tidegate.events.event_data import EventData, event_kind
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@event_kind("tour.noted")
 class TourNoted(EventData):
     """The demo tries that a reader of the feed misses no event."""
-
-    kind = "tour.noted"

@@ -5,17 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tidegate.core.ids import ChannelId, ChannelKey
-from tidegate.events.event_data import EventData
+from tidegate.events.event_data import EventData, event_kind
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@event_kind("backfill.progressed")
 class BackfillProgressed(EventData):
     """A page of a history was stored.
 
     *upto* is the oldest message id it covers. *depth* counts the messages of the history, *target* those wanted.
     """
 
-    kind = "backfill.progressed"
     channel: ChannelId
     messages: int
     archives: int
@@ -37,11 +36,10 @@ class HistoryWorkEnded(EventData):
     channel_key: ChannelKey | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@event_kind("backfill.ended")
 class BackfillEnded(HistoryWorkEnded):
     """The backfill of a channel has ended; ``tidegate backfill --json`` has the same fields."""
 
-    kind = "backfill.ended"
     fetched: int
     stored: int
     coverage: list[list[int]]
@@ -49,11 +47,10 @@ class BackfillEnded(HistoryWorkEnded):
     reached_start: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@event_kind("reconcile.ended")
 class ReconcileEnded(HistoryWorkEnded):
     """A channel was compared with the platform; ``tidegate reconcile --json`` has the same fields."""
 
-    kind = "reconcile.ended"
     checked: int
     edited: int
     deleted: int

@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
 
-from tidegate.events.event_data import EventData
+from tidegate.events.event_data import EventData, event_kind
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@event_kind("lane.paused")
 class LanePaused(EventData):
     """Calls of an account have to wait; *why* is there when the platform did not ask for it.
 
     *scope* and *key* say which calls: all, or those of one method, rate limit bucket or chat.
     """
 
-    kind = "lane.paused"
     scope: str
     key: str
     until: datetime
     why: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@event_kind("pace.clock_went_back")
 class PaceClockWentBack(EventData):
     """The database's clock was set back; the pace of sends was corrected."""
-
-    kind = "pace.clock_went_back"

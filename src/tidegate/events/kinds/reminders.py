@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from tidegate.core.ids import RunId
-from tidegate.events.event_data import EventData
+from tidegate.events.event_data import EventData, event_kind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -16,32 +16,35 @@ class ReminderSaved(EventData):
     due_at: datetime | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@event_kind("reminder.added")
 class ReminderAdded(ReminderSaved):
     """A reminder was added; *due_at* is its next run, null when it is fired by hand."""
 
-    kind = "reminder.added"
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
+@event_kind("reminder.changed")
 class ReminderChanged(ReminderSaved):
     """A reminder was changed; *due_at* is its next run, null when it is fired by hand."""
 
-    kind = "reminder.changed"
+
+@event_kind("reminder.enabled")
+class ReminderEnabled(ReminderSaved):
+    """A reminder was turned on again; *due_at* is its next run."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@event_kind("reminder.disabled")
+class ReminderDisabled(EventData):
+    """A reminder was turned off; its schedule fires nothing until it is turned on again."""
+
+
+@event_kind("reminder.removed")
 class ReminderRemoved(EventData):
     """A reminder was removed; its runs stay."""
 
-    kind = "reminder.removed"
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
+@event_kind("reminder.fired")
 class ReminderFired(EventData):
     """A run of a reminder has ended; *body* says how many were delivered, *summary* why others were not."""
 
-    kind = "reminder.fired"
     run: RunId
     status: str
     body: str
@@ -50,31 +53,25 @@ class ReminderFired(EventData):
     counts: dict[str, int]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@event_kind("list.added")
 class ListAdded(EventData):
     """A target list was made."""
 
-    kind = "list.added"
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
+@event_kind("list.renamed")
 class ListRenamed(EventData):
     """A target list was renamed; *before* is its old name."""
 
-    kind = "list.renamed"
     before: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@event_kind("list.changed")
 class ListChanged(EventData):
     """The groups of a target list were changed; *groups* counts them."""
 
-    kind = "list.changed"
     groups: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@event_kind("list.removed")
 class ListRemoved(EventData):
     """A target list was removed."""
-
-    kind = "list.removed"

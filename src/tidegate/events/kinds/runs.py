@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from tidegate.core.ids import RunId
-from tidegate.events.event_data import EventData
+from tidegate.events.event_data import EventData, event_kind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -16,80 +16,68 @@ class RunEvent(EventData):
     run: RunId
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@event_kind("run.opened")
 class RunOpened(RunEvent):
     """A run was opened; *targets* counts its groups, *parts* the messages to all of them."""
 
-    kind = "run.opened"
     targets: int
     parts: int
     test: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@event_kind("run.running")
 class RunRunning(RunEvent):
     """A run sends now."""
 
-    kind = "run.running"
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
+@event_kind("run.waiting")
 class RunWaiting(RunEvent):
     """A run continues when its next send window opens."""
 
-    kind = "run.waiting"
     opens_at: datetime
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@event_kind("run.needs_attention")
 class RunNeedsAttention(RunEvent):
     """It is unknown whether some messages of a run were delivered; the operator decides about them."""
 
-    kind = "run.needs_attention"
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
+@event_kind("run.held")
 class RunHeld(RunEvent):
     """A run sends nothing until then, because of *cause*."""
 
-    kind = "run.held"
     cause: str
     until: datetime
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@event_kind("run.paused")
 class RunPaused(RunEvent):
     """A run was paused; *by* is ``person``, ``everything``, ``upload`` or ``restore``."""
 
-    kind = "run.paused"
     by: str
     cause: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@event_kind("run.resumed")
 class RunResumed(RunEvent):
     """A paused run continues."""
 
-    kind = "run.resumed"
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
+@event_kind("run.resent")
 class RunResent(RunEvent):
     """A message of which it is unknown whether it was delivered is sent again.
 
     *target* is the title of the group that may have it twice.
     """
 
-    kind = "run.resent"
     target: str
     part: int
     why: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@event_kind("run.progressed")
 class RunProgressed(RunEvent):
     """How many messages of a run are delivered; at most once a second."""
 
-    kind = "run.progressed"
     counts: dict[str, int]
     body: str

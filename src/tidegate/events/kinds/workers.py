@@ -2,42 +2,31 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from tidegate.events.event_data import EventData
+from tidegate.events.event_data import EventData, event_kind
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@event_kind("worker.joined")
 class WorkerJoined(EventData):
     """A worker started; it serves up to *seats* accounts."""
 
-    kind = "worker.joined"
     seats: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@event_kind("worker.left")
 class WorkerLeft(EventData):
     """A worker ended by itself."""
 
-    kind = "worker.left"
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
+@event_kind("worker.died")
 class WorkerDied(EventData):
     """A worker's process ended unexpectedly; others serve its accounts."""
 
-    kind = "worker.died"
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
+@event_kind("worker.silent")
 class WorkerSilent(EventData):
     """A worker does not answer; others serve its accounts."""
 
-    kind = "worker.silent"
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
+@event_kind("worker.came_back")
 class WorkerCameBack(EventData):
     """A worker lost its session to the database and has a new one."""
-
-    kind = "worker.came_back"

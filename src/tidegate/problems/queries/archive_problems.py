@@ -25,7 +25,7 @@ async def failed(connection: Connection) -> list[Problem]:
         found.append(Problem(ProblemKind.ARCHIVES_GIVEN_UP, what, action, row["since"]))
     if row := by_state.get("failed"):
         it = "it is" if row["archives"] == 1 else "they are"
-        what = f"{counted(row['archives'], 'archive')} failed; {it} tried again in a later cycle."
+        what = f"{counted(row['archives'], 'archive')} failed; {it} tried again automatically."
         action = "See why: tidegate archive list --state failed"
         found.append(Problem(ProblemKind.ARCHIVES_FAILED, what, action, row["since"]))
     return found
@@ -50,6 +50,15 @@ async def waiting(connection: Connection, most: int = 10) -> list[Problem]:
         most,
     )
     return [Problem(ProblemKind.ARCHIVES_WAIT, row["sentence"], row["action"], row["since"]) for row in rows]
+
+
+async def waiting_files(connection: Connection, most: int = 10) -> list[Problem]:
+    """What keeps all files of a machine waiting."""
+    rows = await connection.fetch(
+        "SELECT DISTINCT ON (machine) sentence, since FROM media_pauses ORDER BY machine, since LIMIT $1", most
+    )
+    action = "Make room, or raise the limit: tidegate media policy"
+    return [Problem(ProblemKind.FILES_WAIT, row["sentence"], action, row["since"]) for row in rows]
 
 
 def _were(count: int) -> str:

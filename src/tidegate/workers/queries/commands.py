@@ -20,8 +20,8 @@ class Command:
     """A command for the worker that serves an account."""
 
     id: CommandId
-    account: AccountId
-    kind: str
+    account: AccountId  # the account that it is for
+    kind: str  # what to do, such as ``cycle``; a worker knows how by its handlers
     args: dict[str, Any]
 
 
@@ -30,8 +30,8 @@ class CommandAnswer:
     """How a command ended."""
 
     state: str
-    result: Any
-    error: str | None
+    result: Any  # what its handler returned
+    error: str | None  # the sentence of what went wrong
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +123,8 @@ async def answer_of(connection: Connection, command: CommandId) -> CommandAnswer
 
 
 async def tell(connection: Connection, command: CommandId) -> CommandStatus | None:
-    """A command, answered or not; None when there is none of that number, or no longer, or it names a private chat.
+    """A command, answered or not; None when there is none of that number, or no longer, or it names a private chat
+    or the person of one.
 
     A result about all channels is shown without private chats.
     """
@@ -131,7 +132,7 @@ async def tell(connection: Connection, command: CommandId) -> CommandStatus | No
         """
         SELECT c.id, a.name AS account, c.kind, c.state, c.result, c.error, c.asked_at, c.ended_at
         FROM commands c JOIN accounts a ON a.id = c.account
-        WHERE c.id = $1 AND NOT EXISTS (
+        WHERE c.id = $1 AND NOT coalesce(c.args ? 'person', false) AND NOT EXISTS (
             SELECT FROM channels p
             WHERE p.private_to IS NOT NULL
               AND (p.number::text = c.args ->> 'channel' OR c.args -> 'channels' @> to_jsonb(p.id))

@@ -1,20 +1,10 @@
-"""How accounts are spread over living workers, and how a missing worker ended (one-owner-per-account)."""
+"""How accounts are spread over living workers (one-owner-per-account)."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import datetime, timedelta
-from enum import StrEnum
 
 from tidegate.core.ids import WorkerNumber
-
-
-class WorkerEnding(StrEnum):
-    """Why a worker no longer serves accounts; only a proven death frees a sign-in that must not be used twice."""
-
-    LEFT = "left"
-    DIED = "died"
-    SILENT = "silent"
 
 
 def fair_shares(accounts: int, seats: Mapping[WorkerNumber, int]) -> dict[WorkerNumber, int]:
@@ -31,20 +21,3 @@ def fair_shares(accounts: int, seats: Mapping[WorkerNumber, int]) -> dict[Worker
     for rank, number in enumerate(sorted(waiting)):
         shares[number] = left // len(waiting) + (rank < left % len(waiting))
     return shares
-
-
-def judge(
-    *, beat_at: datetime, time_out: timedelta, process_gone: bool, session_open: bool, now: datetime
-) -> WorkerEnding | None:
-    """How a worker whose lock is free ended; None when it may be back in a moment.
-
-    The server frees a silent worker's lock only one whole time-out after its last heartbeat. A lock freed sooner ended
-    with its process, or with its connection. In the second case the worker's other session, *session_open*, still
-    exists. After the time-out, only a check of the process, on the same machine, distinguishes a dead worker from a
-    silent one.
-    """
-    if process_gone:
-        return WorkerEnding.DIED
-    if not timedelta() <= now - beat_at < time_out:
-        return WorkerEnding.SILENT
-    return None if session_open else WorkerEnding.DIED

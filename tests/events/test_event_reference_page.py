@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from tidegate.events.event_reference import page
+from tidegate.events.event_reference_page import page
 from tidegate.events.kinds import KINDS
 
 
