@@ -31,7 +31,9 @@ def environment(home: Path, **variables: str) -> dict[str, str]:
     return {**kept, "HOME": str(home), "TIDEGATE_HOME": str(home), "COLUMNS": "200", **variables}
 
 
-def program(*arguments: str, home: Path, **variables: str) -> subprocess.CompletedProcess[str]:
+def program(
+    *arguments: str, home: Path, within: float = PATIENCE, **variables: str
+) -> subprocess.CompletedProcess[str]:
     """Run the installed program itself to its end in *home*."""
     return subprocess.run(
         [TIDEGATE, *arguments],
@@ -40,7 +42,7 @@ def program(*arguments: str, home: Path, **variables: str) -> subprocess.Complet
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
-        timeout=PATIENCE,
+        timeout=within,
         check=False,
     )
 

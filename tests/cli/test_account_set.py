@@ -6,6 +6,8 @@ import asyncio
 from pathlib import Path
 from urllib.parse import quote
 
+import pytest
+
 from tests.cli.account_commands import accounts
 from tests.cli.channel_commands import add_account, control, told  # noqa: F401 - a fixture
 from tests.cli.program import running, tidegate
@@ -26,11 +28,17 @@ async def test_an_account_is_renamed(home: Path, control: str) -> None:  # noqa:
     assert tidegate("account", "set", "Ada", home=home).returncode == 2
 
 
-async def test_a_proxy_is_tried_used_and_never_shown(home: Path, control: str, database: Database) -> None:  # noqa: F811
+@pytest.mark.parametrize("scheme", ["http", "socks5"])
+async def test_a_proxy_is_tried_used_and_never_shown(
+    home: Path,
+    control: str,  # noqa: F811
+    database: Database,
+    scheme: str,
+) -> None:
     """Calls go through it, only scheme, host and port are shown, and none is needed after it was removed."""
     await add_account(home, control)
     async with relay_proxy() as proxy:
-        url = f"http://{USER}:{quote(PASSWORD)}@127.0.0.1:{proxy.port}"
+        url = proxy.url_as(scheme)
         set_ = await asyncio.to_thread(tidegate, "account", "set", "reader", "--proxy", "-", home=home, say=f"{url}\n")
         assert set_.returncode == 0, set_.stderr
         assert len(proxy.places) == 1, "it was tried"
@@ -38,7 +46,7 @@ async def test_a_proxy_is_tried_used_and_never_shown(home: Path, control: str, d
         assert len(proxy.places) > 1, "it was used"
         used = len(proxy.places)
         [account] = await asyncio.to_thread(accounts, home)
-        assert account["proxy"] == f"http://127.0.0.1:{proxy.port}"
+        assert account["proxy"] == f"{scheme}://127.0.0.1:{proxy.port}"
         shown = [set_.stdout, set_.stderr]
         for command in (["account", "show", "reader"], ["feed"], ["status"]):
             done = await asyncio.to_thread(tidegate, *command, home=home)
@@ -84,7 +92,8 @@ async def test_a_proxy_that_does_not_work_changes_nothing(home: Path, control: s
     await add_account(home, control)
     async with relay_proxy() as proxy:
         for url, sentence in [
-            (f"http://{USER}:wrong-secret@127.0.0.1:{proxy.port}", "user name or password"),
+            (proxy.url_as("http", "wrong-secret"), "user name or password"),
+            (proxy.url_as("socks5", "wrong-secret"), "user name or password"),
             ("socks5://who:wrong-secret@127.0.0.1:1", "does not lead to"),
             ("ftp://who:wrong-secret@127.0.0.1:1", "one of socks5, http"),
             ("http://who:wrong-secret@127.0.0.1", "a host and a port"),

@@ -18,7 +18,7 @@ from tests.cli.program import TIDEGATE, environment
 from tests.servers import free_port, make_home
 from tests.waiting import until
 from tests.web.demo import living
-from tidegate.archives.formats.sandbox import _start_child
+from tidegate.archives.formats.sandbox import ContentsSandbox
 from tidegate.cli.reminders.text_editor import edited_text
 from tidegate.core import child_process
 from tidegate.core.errors import TidegateError
@@ -133,12 +133,9 @@ async def test_the_reader_of_archives_is_told_nothing(monkeypatch: pytest.Monkey
     """It reads what strangers made."""
     for name, value in SECRETS.items():
         monkeypatch.setenv(name, value)
-    child = await _start_child()
-    try:
+    async with ContentsSandbox() as sandbox, sandbox.child_at_work() as child:
         told = await until(lambda: variables_of(child.process.pid))
         assert set(told) <= OF_PYTHON | {"PYTHONDONTWRITEBYTECODE"}
-    finally:
-        await child.end()
 
 
 def test_no_module_is_taken_from_the_working_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

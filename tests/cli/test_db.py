@@ -28,7 +28,7 @@ from tidegate.database.embedded.server import Server, address_in
 from tidegate.database.migrations import HEAD
 from tidegate.database.migrations.upgrade import upgrade
 from tidegate.database.pool import Address, Database
-from tidegate.maintenance.schema_check import prepare
+from tidegate.maintenance.database_opening import prepare
 
 DAY = timedelta(days=1)
 _numbers = itertools.count()

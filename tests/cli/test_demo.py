@@ -8,11 +8,14 @@ from pathlib import Path
 from tests.cli.program import program
 from tests.servers import make_home
 
+ENDS_WITHIN = 600
+"""Seconds, only as a guard: by itself the tour takes half a minute, and beside many other tests some minutes."""
+
 
 def test_the_tour_holds_every_promise(test_folder: Path) -> None:
     """S-14, S-15, S-16, S-57: every promise with figure and limit, all of them held, and nothing is left behind."""
     home = make_home(test_folder / "demo")
-    told = program("demo", "--once", "--json", home=home, TMPDIR=str(home))
+    told = program("demo", "--once", "--json", home=home, within=ENDS_WITHIN, TMPDIR=str(home))
     document = json.loads(told.stdout)
     assert document["held"], told.stdout
     assert told.returncode == 0

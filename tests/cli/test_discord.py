@@ -69,6 +69,19 @@ async def test_the_first_day_of_a_bot(home: Path, control: str) -> None:
     assert ask(f"{control}/unknown") == []
 
 
+async def test_direct_messages_are_found_by_their_person(home: Path, control: str) -> None:
+    """They are listed then, and not mirrored; a number that is nobody's gets a sentence."""
+    person = ask(f"{control}/truth/discord/general")[0]["author"]
+    found = told(home, "channel", "sync", "gate", "--person", str(person))
+    [chat] = [row for row in told(home, "channel", "list") if row["channel"] == found["chat"]]
+    assert (chat["enabled"], chat["private_to"]) == (False, "gate")
+    said = tidegate("channel", "sync", "gate", "--person", str(person), home=home)
+    assert f"tidegate channel enable {found['chat']}" in said.stdout + said.stderr
+    refused = tidegate("channel", "sync", "gate", "--person", "5", home=home)
+    assert refused.returncode == 1
+    assert "Traceback" not in refused.stderr
+
+
 async def test_a_worker_mirrors_a_bot_by_itself(home: Path, control: str) -> None:
     """It listens: what is posted is there soon, without a call."""
     async with running("worker", home=home):

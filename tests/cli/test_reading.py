@@ -42,7 +42,7 @@ async def test_a_search_with_filters(database: Database, tmp_path: Path, kept: K
     for arguments, sentence in [
         (("search", "x", "channel:7", "--channel", "7"), "The channel is given twice"),
         (("search", "x", "channel:Nowhere"), "There is no channel"),
-        (("search", "x", "has:wings"), "A search knows no has:wings"),
+        (("search", "x", "has:wings"), "has: supports only image, video"),
         (("context", "Nowhere"), "There is no channel"),
         (("token", "add", "bot", "--scope", "fly"), "There is no scope fly"),
         (("token", "add", "bot", "--channel", "Nowhere"), "There is no channel"),

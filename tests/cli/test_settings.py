@@ -11,7 +11,7 @@ import pytest
 
 from tests.cli.program import tidegate
 from tidegate.app.settings import Settings
-from tidegate.core.trusted_files import make_folder
+from tidegate.core.files.trusted_files import make_folder
 
 DSN = "postgresql://keeper:hunter2@127.0.0.1/tide"
 

@@ -14,7 +14,7 @@ from tidegate.cli import command_runner
 from tidegate.cli.accounts.sign_in import TerminalPrompts, standing_of
 from tidegate.cli.options import AccountName, Json, PlatformName
 from tidegate.core import terminal
-from tidegate.core.account import Account, AccountState, Standing
+from tidegate.core.account import AccountState, Standing
 from tidegate.core.errors import BadInput, PlatformError
 from tidegate.core.platform import Platform, platform_named
 from tidegate.core.rules.natural_order import natural_key
@@ -23,6 +23,7 @@ from tidegate.core.rules.readable_values import readable_time
 if TYPE_CHECKING:
     from tidegate.accounts.queries.accounts import ListedAccount
     from tidegate.app.composition import Runtime
+    from tidegate.core.rules.outgoing_proxy import ProxyAddress
 
 
 def _brands(fact: str) -> str:
@@ -38,6 +39,13 @@ Phone = Annotated[
         help=f"{_brands('links_by_phone')}: show a code to type on this phone instead of a QR code.",
     ),
 ]
+Proxy = Annotated[
+    str | None,
+    typer.Option(
+        metavar="URL|-|none",
+        help="The proxy to use; none removes it. With - it is asked for and stays out of the process list.",
+    ),
+]
 HEARD_WITHIN = timedelta(seconds=10)
 _ADD_HELP = f"""Add an account and sign it in.
 
@@ -51,6 +59,7 @@ Answers are typed at the terminal, or read from standard input, one per line. Wh
 def add(
     platform: Annotated[PlatformName, typer.Argument(help=f"One of {', '.join(PlatformName)}.")],
     name: AccountName,
+    *,
     standing: Annotated[
         Standing | None,
         typer.Option(help="How well the platform knows the account; a new one sends slowly. The default is normal."),
@@ -60,15 +69,22 @@ def add(
         str | None,
         typer.Option(metavar="CONTROL_URL", help="Use the loopback platform at this address instead of the real one."),
     ] = None,
+    proxy: Proxy = None,
 ) -> None:
-    command_runner.run(_add(platform_named(platform), name, standing, phone, loopback))
+    command_runner.run(_add(platform_named(platform), name, standing, phone=phone, loopback=loopback, proxy=proxy))
 
 
 async def _add(
-    platform: Platform, name: str, standing: Standing | None, phone: str | None, loopback: str | None
+    platform: Platform,
+    name: str,
+    standing: Standing | None,
+    *,
+    phone: str | None,
+    loopback: str | None,
+    proxy: str | None,
 ) -> None:
     from tidegate.accounts.queries import accounts
-    from tidegate.app.account_setup import join, new_account
+    from tidegate.app.account_setup import join, list_at_once, new_account
     from tidegate.platforms import loopback_address
 
     if phone is not None and not platform.links_by_phone:
@@ -80,11 +96,16 @@ async def _add(
             raise BadInput(str(problem)) from problem
     async with command_runner.runtime() as runtime:
         async with runtime.database.connection() as connection:
-            await accounts.require_free(connection, name)
+            await accounts.require_new_name(connection, name)
+        address = await _proxy_address(proxy)
         known = standing or await standing_of(platform)
-        me = await join(runtime, new_account(name, platform, known, loopback), TerminalPrompts(platform, phone))
+        new = new_account(name, platform, known, loopback)
+        me = await join(runtime, new, TerminalPrompts(platform, phone), proxy=address)
+        is_listed = await list_at_once(runtime.database, name)
     terminal.say(f"Signed in as {me.name}.")
     terminal.say(f'Added {platform.name} account "{name}". A worker serves it: tidegate worker, or tidegate serve.')
+    by_hand = f"List its channels and groups: tidegate channel sync {name}"
+    terminal.say("Its channels and groups are being listed." if is_listed else by_hand)
 
 
 @app.command("sign-in")
@@ -193,13 +214,7 @@ def set_(
         typer.Option(help="How well the platform knows the account: new (sends slowly), normal or established."),
     ] = None,
     rename: Annotated[str | None, typer.Option(metavar="NEW", help="Give the account another name.")] = None,
-    proxy: Annotated[
-        str | None,
-        typer.Option(
-            metavar="URL|-|none",
-            help="The proxy to use; none removes it. With - it is asked for and stays out of the process list.",
-        ),
-    ] = None,
+    proxy: Proxy = None,
 ) -> None:
     """Change an account: its standing, its name, its proxy."""
     if standing is None and rename is None and proxy is None:
@@ -229,17 +244,23 @@ async def _set(name: str, standing: Standing | None, rename: str | None, proxy: 
         terminal.say(f'Account "{name}" is now called "{rename}". Its channels, reminders and runs stay with it.')
 
 
+async def _proxy_address(written: str | None) -> ProxyAddress | None:
+    """The proxy of an option, which is asked for where it is "-"; None for none."""
+    from tidegate.cli.accounts.sign_in import hidden_answer
+    from tidegate.core.rules.outgoing_proxy import parse_proxy
+
+    given = await hidden_answer("Proxy, such as socks5://USER:PASSWORD@HOST:1080") if written == "-" else written
+    return None if given is None or given.strip().lower() == "none" else parse_proxy(given.strip())
+
+
 async def _set_proxy(runtime: Runtime, name: str, written: str) -> None:
     """Check a proxy and use it from now on; a refusal changes nothing."""
     from tidegate.accounts.queries import accounts
     from tidegate.app.account_setup import set_proxy
-    from tidegate.cli.accounts.sign_in import hidden_answer
-    from tidegate.core.rules.proxy_address import parse_proxy
 
     async with runtime.database.connection() as connection:
         account = (await accounts.find(connection, name)).account
-    given = await hidden_answer("Proxy, such as socks5://USER:PASSWORD@HOST:1080") if written == "-" else written
-    address = None if given.strip().lower() == "none" else parse_proxy(given.strip())
+    address = await _proxy_address(written)
     await set_proxy(runtime, account, address)
     if address is None:
         terminal.say(f'Account "{name}" connects without a proxy now.')
@@ -264,31 +285,9 @@ def remove(
 
 async def _remove(name: str, *, keep_session: bool) -> None:
     from tidegate.accounts.queries import accounts
-    from tidegate.app.account_setup import forget
-    from tidegate.workers.queries import commands
+    from tidegate.app.account_commands import remove_account
 
     async with command_runner.runtime() as runtime:
         async with runtime.database.connection() as connection:
             account = (await accounts.find(connection, name)).account
-        how = await _sign_out(runtime, account, keep_session=keep_session)
-        await forget(runtime, account)
-        async with runtime.database.transaction() as connection:
-            await accounts.remove(connection, account.id, name)
-            await commands.wake(connection)
-    terminal.say(f'Account "{name}" is removed{how}')
-
-
-async def _sign_out(runtime: Runtime, account: Account, *, keep_session: bool) -> str:
-    """End the session at the platform where that can be done; returns the end of the sentence about it."""
-    from tidegate.app.account_commands import sign_out
-
-    platform = account.platform
-    if platform.sessions_shown_at is None:
-        return "."
-    listed = f"{platform.brand} lists it {platform.sessions_shown_at}, where it can be ended"
-    if keep_session:
-        return f", and its session left as it is: {listed}."
-    why = await sign_out(runtime, account)
-    if why is None:
-        return f" and signed out at {platform.brand}."
-    return f", but it could not be signed out: {why} Its session may still be there: {listed}."
+        terminal.say(await remove_account(runtime, account, keep_session=keep_session))

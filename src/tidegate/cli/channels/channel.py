@@ -26,21 +26,36 @@ Named = Annotated[str, typer.Argument(metavar="CHANNEL", help="The channel's tit
 
 
 @app.command()
-def sync(account: AccountName, *, json: Json = False) -> None:
+def sync(
+    account: AccountName,
+    person: Annotated[
+        int | None,
+        typer.Option(
+            metavar="NUMBER",
+            min=1,
+            max=2**63 - 1,
+            help="Only find the private chat with this person, where no list has it.",
+        ),
+    ] = None,
+    *,
+    json: Json = False,
+) -> None:
     """Refresh the list of channels an account can see. Topics of mirrored forums too."""
-    command_runner.run(_sync(account, as_json=json))
+    command_runner.run(_sync(account, person, as_json=json))
 
 
-async def _sync(name: str, *, as_json: bool) -> None:
+async def _sync(name: str, person: int | None, *, as_json: bool) -> None:
     from tidegate.accounts.queries import accounts
     from tidegate.app.account_commands import ask_account
 
     async with command_runner.runtime() as runtime:
         async with runtime.database.connection() as connection:
             account = (await accounts.find(connection, name)).account
-        result = await ask_account(runtime, account, "sync", {})
+        result = await ask_account(runtime, account, "sync", {} if person is None else {"person": person})
     if as_json:
         terminal.print_json(result)
+    elif person is not None:
+        terminal.say(f"The direct messages are known. Mirror them: tidegate channel enable {result['chat']}")
     else:
         seen = counted(result["channels"], "channel")
         terminal.say(f'Account "{name}" sees {seen}. Mirror one: tidegate channel enable CHANNEL')

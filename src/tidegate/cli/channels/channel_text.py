@@ -45,6 +45,8 @@ def channel_lines(shown: Mapping[str, Any]) -> list[tuple[str, object]]:
         ("stored", f"{counted(shown['messages'], 'message')}, {counted(shown['archives'], 'archive')}"),
         ("to complete", counted(shown["partial_messages"], "message") if shown["partial_messages"] else None),
         *_history(shown),
+        ("verified until", readable_time(shown["verified_until"])),
+        ("verification ends", readable_time(shown["verification_ends_at"])),
         ("newest processed", shown["watermark"]),
         ("edits unread", " to ".join(map(str, shown["unread_changes"])) if shown["unread_changes"] else None),
         ("suspicion", shown["suspicion"]),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tidegate.cli import command_runner
-from tidegate.cli.history.progress_bars import progress
+from tidegate.cli.history.backfill_progress import progress
 from tidegate.cli.options import Json
 from tidegate.core import terminal
 from tidegate.core.clock import SystemClock

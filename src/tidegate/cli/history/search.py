@@ -39,7 +39,7 @@ def search(
         str | None, typer.Option(metavar="CHANNEL", help="Search only in this channel (title or number).")
     ] = None,
     by: Annotated[
-        SearchOrder, typer.Option(help="Sort order; relevance ranks the newest 5,000 matches.")
+        SearchOrder, typer.Option(help="Sort order; relevance ranks the newest 2,000 matches.")
     ] = SearchOrder.NEWEST,
     limit: Annotated[int, typer.Option(min=1, max=1_000, metavar="N", help="Maximum number of results.")] = 50,
     as_json: Json = False,
@@ -51,9 +51,10 @@ def search(
 async def _search(text: str, named: str | None, by: SearchOrder, limit: int, *, as_json: bool) -> None:
     from tidegate.channels.queries import channels
     from tidegate.search.documents import search_document
-    from tidegate.search.queries.search import HitOrder, count
+    from tidegate.search.queries.search import count
     from tidegate.search.queries.search import search as find
     from tidegate.search.rules.query_language import read_query
+    from tidegate.search.rules.search_plan import HitOrder
 
     query = read_query(text, lambda moment: moment.astimezone())
     if named is not None and query.channel is not None:

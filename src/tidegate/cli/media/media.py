@@ -14,6 +14,7 @@ from tidegate.cli.options import Json
 from tidegate.core import terminal
 from tidegate.core.errors import BadInput, NothingToDo, NotThere, TidegateError
 from tidegate.core.ids import FileId, Sha256
+from tidegate.core.rules.readable_values import readable_size
 
 if TYPE_CHECKING:
     from tidegate.media.policy_requests import PolicyRequest
@@ -22,6 +23,7 @@ app = typer.Typer(help="Files of messages: which are kept, and why others are no
 
 Channel = Annotated[str | None, typer.Option(metavar="CHANNEL", help="Only this channel (title or number).")]
 Account = Annotated[str | None, typer.Option(metavar="NAME", help="Only channels that this account reads.")]
+_SIZES = ("total_limit", "default_largest", "stored_bytes")
 _STATES = ("wanted", "kept", "skipped", "failed", "gone")
 
 
@@ -61,7 +63,8 @@ async def _list(named: str | None, states: list[str], kinds: list[str], limit: i
         ["channel", "message", "name", "kind", "size", "state", "reason", "sha256"],
         (
             [
-                row["title"], row["message"], row["name"], row["kind"], row["size"], row["state"], row["reason"],
+                row["title"], row["message"], row["name"], row["kind"], readable_size(row["size"]), row["state"],
+                row["reason"],
                 row["sha256"],
             ]
             for row in rows
@@ -139,10 +142,15 @@ async def _policy(asked: PolicyRequest, *, as_json: bool) -> None:
     if changed:
         terminal.say("The policy is changed. Workers apply it to new files now, and to stored ones in the background.")
     rules, totals = shown.pop("rules"), shown.pop("totals")
+    sizes = {name: size for name, size in shown.items() if size is not None and name in _SIZES}
+    shown |= {name: readable_size(size) for name, size in sizes.items()}
     terminal.print_values(shown.items())
+    for rule in rules:
+        rule |= {name: readable_size(rule[name]) for name in ("largest", "channel_limit") if rule[name] is not None}
     if rules:
         terminal.print_rows(["account", "title", "kind", "action", "largest", "beyond", "channel_limit"], rules)
-    terminal.print_rows(["kind", "state", "files", "bytes"], totals)
+    counts = [[one["kind"], one["state"], one["files"], readable_size(one["bytes"])] for one in totals]
+    terminal.print_table(["kind", "state", "files", "size"], counts, empty="")
 
 
 @app.command()
@@ -187,8 +195,8 @@ async def _fetch(name: str | None, named: str | None, files: list[FileId], *, as
         terminal.print_json(total)
         return
     terminal.say(
-        f"{total['kept']} files kept ({total['bytes']:,} bytes), {total['skipped']} skipped, {total['failed']} failed, "
-        f"{total['gone']} gone."
+        f"{total['kept']} files kept ({readable_size(total['bytes'] or 0)}), {total['skipped']} skipped, "
+        f"{total['failed']} failed, {total['gone']} gone."
     )
     if total["paused"]:
         raise TidegateError(str(total["paused"]))
@@ -217,14 +225,15 @@ async def _verify(*, quick: bool, repair: bool, as_json: bool) -> None:
                 store,
                 repair=repair,
                 quick=quick,
-                on_checked=lambda files, size: show(f"Checked {files:,} files, {size:,} bytes …"),
+                on_checked=lambda files, size: show(f"Checked {files:,} files, {readable_size(size)} …"),
             )
     if as_json:
         terminal.print_json({**asdict(report), "sound": report.is_sound, "store": store.name})
     else:
         terminal.say(
-            f"Checked {report.checked:,} files, {report.bytes:,} bytes: {report.missing} missing, {report.damaged} "
-            f"damaged. {report.orphans} entries of the store ({report.orphan_bytes:,} bytes) are in no database row."
+            f"Checked {report.checked:,} files, {readable_size(report.bytes)}: {report.missing} missing, "
+            f"{report.damaged} damaged. {report.orphans} entries of the store ({readable_size(report.orphan_bytes)}) "
+            "are in no database row."
         )
         for sentence in _advice(report, store.name, repair=repair):
             terminal.say(sentence)
@@ -260,13 +269,19 @@ async def _sweep(*, as_json: bool) -> None:
     from tidegate.media import upkeep
 
     async with command_runner.runtime() as runtime:
-        report = asdict(await upkeep.sweep(runtime.database, media_setup(runtime.settings)))
+        with _progress(as_json=as_json) as show:
+            done = await upkeep.sweep(
+                runtime.database,
+                media_setup(runtime.settings),
+                on_swept=lambda files, size: show(f"Deleted {files:,} entries, {readable_size(size)} …"),
+            )
+    report = asdict(done)
     if as_json:
         terminal.print_json(report)
     else:
         terminal.say(
             f"Deleted {report['orphans']} orphans, {report['unused']} unused entries and {report['partial']} "
-            f"half-fetched files: {report['bytes']:,} bytes."
+            f"half-fetched files: {readable_size(report['bytes'])}."
         )
 
 

@@ -325,6 +325,29 @@ async def _remove(name: str) -> None:
     terminal.print_line(f'The reminder "{kept.name}" is deleted.')
 
 
+@app.command()
+def enable(name: Name) -> None:
+    """Turn a reminder on again: its schedule counts from now on."""
+    command_runner.run(_set_enabled(name, on=True))
+
+
+@app.command()
+def disable(name: Name) -> None:
+    """Turn a reminder off. Its schedule sends nothing; open runs continue."""
+    command_runner.run(_set_enabled(name, on=False))
+
+
+async def _set_enabled(name: str, *, on: bool) -> None:
+    from tidegate.reminders import saved_reminder
+    from tidegate.reminders.queries import reminders
+
+    async with command_runner.runtime() as runtime, runtime.database.transaction() as connection:
+        kept = await reminders.find(connection, name, lock=True)
+        due_at = await saved_reminder.set_enabled(connection, kept, on=on)
+    following = f"; next send {readable_time(due_at, kept.reminder.window.zone)}" if due_at else ""
+    terminal.print_line(f'The reminder "{kept.name}" is {"on" if on else "off"}{following}.')
+
+
 app.command()(targets)
 
 
