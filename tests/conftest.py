@@ -38,7 +38,7 @@ from tidegate.core.clock import SystemClock
 from tidegate.database.migrations.upgrade import upgrade
 from tidegate.database.pg_address import place
 from tidegate.database.pool import Address, Database
-from tidegate.maintenance.schema_check import prepare
+from tidegate.maintenance.database_opening import prepare
 
 hypothesis_settings.register_profile("house", deadline=None, print_blob=True)
 hypothesis_settings.load_profile("house")

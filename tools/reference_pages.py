@@ -13,7 +13,7 @@ from tidegate.app.setting_sources import allowed, shown, variables
 from tidegate.app.settings import Settings
 from tidegate.cli import app
 from tidegate.core.terminal import print_line
-from tidegate.events.event_reference import page as events_page
+from tidegate.events.event_reference_page import page as events_page
 
 DOCS = Path(__file__).parent.parent / "docs"
 

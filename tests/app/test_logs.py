@@ -52,7 +52,7 @@ def test_people_read_lines() -> None:
 
 
 def test_libraries_come_out_the_same_door() -> None:
-    """What asyncpg, uvicorn or alembic log through the standard library has the same form and the same mask."""
+    """What asyncpg or uvicorn log through the standard library has the same form and the same mask."""
     logs.set_up(stream=(stream := io.StringIO()))
     logging.getLogger("uvicorn.error").error("cannot reach %s", f"postgresql://keeper:{SECRET}@db/tide")
     [line] = lines(stream)
@@ -61,10 +61,10 @@ def test_libraries_come_out_the_same_door() -> None:
 
 
 def test_chatty_libraries_are_heard_from_warnings_up() -> None:
-    """Routine lines of alembic and the like would bury ours."""
+    """Routine lines of Telethon and the like would bury ours."""
     logs.set_up(LogLevel.DEBUG, stream=(stream := io.StringIO()))
-    logging.getLogger("alembic.runtime.migration").info("Will assume transactional DDL.")
-    logging.getLogger("alembic.runtime.migration").warning("odd")
+    logging.getLogger("telethon.network").info("Connecting")
+    logging.getLogger("telethon.network").warning("odd")
     assert [line["event"] for line in lines(stream)] == ["odd"]
 
 

@@ -32,7 +32,7 @@ from tidegate.core.platform import library_schemas
 from tidegate.database.pool import Address, Database
 from tidegate.history.rules.message_links import original_link
 from tidegate.maintenance.platform_library_tables import recognised
-from tidegate.web.pending_account_sign_ins import PendingSignIn
+from tidegate.web.pending_account_sign_ins import PendingSignIn, SignInStart
 from tidegate.workers.command_client import ask_owner
 
 
@@ -150,10 +150,10 @@ async def test_the_command_line_offers_a_registered_platform(board: HarbourBoard
 
 async def test_a_page_asks_for_what_a_registered_platform_needs(board: HarbourBoard, runtime: Runtime) -> None:
     """The sign-in on a page goes by the platform's own facts; no other platform is named."""
-    pending = PendingSignIn(new_account("quay", HARBOUR, Standing.NORMAL, None))
+    pending = PendingSignIn(SignInStart(new_account("quay", HARBOUR, Standing.NORMAL, None)))
     joining = asyncio.create_task(join(runtime, pending.account, pending))
     question = await until(lambda: pending.question)
-    assert (question.words, question.hidden) == ("Token", True)
+    assert (question.words, question.kind) == ("Token", "password")
     pending.answer("ahoy")
     assert (await joining).name == "keeper"
 

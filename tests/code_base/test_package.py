@@ -45,7 +45,7 @@ def test_the_wheel_holds_the_schema_and_the_types(wheel: Path) -> None:
     assert wheel.name == f"tidegate-{__version__}-py3-none-any.whl"
     assert "tidegate/py.typed" in names
     assert any(name.startswith(f"tidegate/database/migrations/versions/{HEAD}_") for name in names)
-    assert "tidegate/database/migrations/env.py" in names
+    assert "tidegate/database/migrations/versions/0002_mirror.py" in names
 
 
 def test_the_wheel_holds_the_pages(wheel: Path) -> None:

@@ -7,6 +7,7 @@ from datetime import timedelta
 from typing import Any
 
 from tidegate.accounts.queries import accounts
+from tidegate.app.account_setup import forget
 from tidegate.app.composition import Runtime, run_worker
 from tidegate.app.worker_setup import worker_setup
 from tidegate.core.account import Account, AccountState
@@ -15,7 +16,7 @@ from tidegate.core.errors import BadInput, TidegateError
 from tidegate.core.ids import AccountId
 from tidegate.database.pool import Database
 from tidegate.workers.command_client import ask_owner
-from tidegate.workers.queries import workers
+from tidegate.workers.queries import commands, workers
 from tidegate.workers.queries.commands import CommandAnswer
 
 OF_HISTORIES = ("cycle", "backfill", "reconcile")
@@ -62,6 +63,30 @@ async def sign_out(runtime: Runtime, account: Account, *, within: timedelta = SI
     except TidegateError as problem:
         return str(problem)
     return None
+
+
+async def remove_account(runtime: Runtime, account: Account, *, keep_session: bool = False) -> str:
+    """Sign an account out at its platform and delete it here; returns what was done, as a sentence."""
+    how = await _end_session(runtime, account, keep_session=keep_session)
+    await forget(runtime, account)
+    async with runtime.database.transaction() as connection:
+        await accounts.remove(connection, account.id, account.name)
+        await commands.wake(connection)
+    return f'Account "{account.name}" is removed{how}'
+
+
+async def _end_session(runtime: Runtime, account: Account, *, keep_session: bool) -> str:
+    """End the session at the platform where that can be done; returns the end of the sentence about it."""
+    platform = account.platform
+    if platform.sessions_shown_at is None:
+        return "."
+    listed = f"{platform.brand} lists it {platform.sessions_shown_at}, where it can be ended"
+    if keep_session:
+        return f", and its session left as it is: {listed}."
+    why = await sign_out(runtime, account)
+    if why is None:
+        return f" and signed out at {platform.brand}."
+    return f", but it could not be signed out: {why} Its session may still be there: {listed}."
 
 
 async def _serve_if_nobody_does(runtime: Runtime, account: AccountId, stop: asyncio.Event) -> None:

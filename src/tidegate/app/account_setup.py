@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from urllib.parse import urlsplit
 
 from tidegate.accounts.key_ring import KeyRing
@@ -14,7 +14,8 @@ from tidegate.core.clock import SystemClock
 from tidegate.core.errors import BadInput
 from tidegate.core.ids import AccountId
 from tidegate.core.platform import Platform
-from tidegate.core.rules.proxy_address import ProxyAddress
+from tidegate.core.rules.outgoing_proxy import ProxyAddress
+from tidegate.database.pool import Database
 from tidegate.lanes.queries import pace
 from tidegate.lanes.queries.calls import CallLog
 from tidegate.platforms.account_proxy import PROXY, require_working
@@ -41,17 +42,30 @@ def new_account(name: str, platform: Platform, standing: Standing, loopback: str
     return Account(AccountId(0), name, platform, standing, AccountState.ACTIVE, state_until=None, loopback=loopback)
 
 
-async def join(runtime: Runtime, new: Account, person: SignInPrompts) -> Me:
+async def join(runtime: Runtime, new: Account, person: SignInPrompts, *, proxy: ProxyAddress | None = None) -> Me:
     """Sign *new* in with the answers of *person* and store it; a name that is taken is refused before any question.
 
-    Returns who it is on its platform.
+    With a *proxy*, which is tried first, it signs in and connects through that. Returns who it is on its platform.
     """
     async with runtime.database.connection() as connection:
-        await accounts.require_free(connection, new.name)
+        await accounts.require_new_name(connection, new.name)
     signed_in = SignedIn()
+    if proxy is not None:
+        await require_usable(new, proxy)
+        signed_in.secrets[PROXY] = proxy.url.encode()
     me = await _sign_in(runtime, new, signed_in, person)
-    await _store(runtime, new, signed_in, me)
+    await _store(runtime, new, signed_in, me, proxy)
     return me
+
+
+async def list_at_once(database: Database, name: str) -> bool:
+    """Have a worker list the channels and groups of a new account; False where no worker runs that would soon."""
+    async with database.transaction() as connection:
+        if not await workers.alive(connection):
+            return False
+        account = (await accounts.find(connection, name)).account
+        await commands.ask_once(connection, account.id, "sync")
+    return True
 
 
 async def rejoin(runtime: Runtime, account: Account, person: SignInPrompts) -> Me:
@@ -86,7 +100,7 @@ async def set_proxy(runtime: Runtime, account: Account, proxy: ProxyAddress | No
     Its whole address is sealed as a sign-in is. The worker that serves the account connects again.
     """
     if proxy is not None:
-        await _require_usable(account, proxy)
+        await require_usable(account, proxy)
     ring = await key_ring(runtime)
     async with runtime.database.transaction() as connection:
         if proxy is None:
@@ -99,7 +113,7 @@ async def set_proxy(runtime: Runtime, account: Account, proxy: ProxyAddress | No
             await commands.wake(connection)
 
 
-async def _require_usable(account: Account, proxy: ProxyAddress) -> None:
+async def require_usable(account: Account, proxy: ProxyAddress) -> None:
     """Refuse a proxy that the platform's library cannot use, or that does not lead to the platform."""
     platform = account.platform
     if proxy.scheme not in platform.proxy_schemes:
@@ -139,7 +153,7 @@ def _nobody_else(runtime: Runtime, account: Account) -> Accept:
     return accept
 
 
-async def _store(runtime: Runtime, new: Account, signed_in: SignedIn, me: Me) -> None:
+async def _store(runtime: Runtime, new: Account, signed_in: SignedIn, me: Me, proxy: ProxyAddress | None) -> None:
     """The account and its sign-in, in one transaction: no worker sees the one without the other."""
     ring = await key_ring(runtime) if signed_in.secrets else None
     async with runtime.database.transaction() as connection:
@@ -149,6 +163,8 @@ async def _store(runtime: Runtime, new: Account, signed_in: SignedIn, me: Me) ->
         for name, secret in signed_in.secrets.items() if ring else ():
             assert ring is not None
             await secrets.keep(connection, ring, number, name, secret)
+        if proxy is not None:
+            await accounts.note_proxy(connection, replace(new, id=number), proxy.shown)
         await commands.wake(connection)
     await _count(runtime, number, signed_in)
 

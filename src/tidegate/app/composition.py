@@ -27,11 +27,13 @@ from tidegate.database.pooler_check import refuse_transaction_pooler
 from tidegate.lanes import ReadLimits, SendLimits
 from tidegate.lanes.queries.calls import CallLog
 from tidegate.lanes.rules.send_pace import Allowance, Caps, Pace, WarmUp
+from tidegate.maintenance import hour_sums
+from tidegate.maintenance.database_opening import prepare
 from tidegate.maintenance.retention import Retention, sweep
-from tidegate.maintenance.schema_check import prepare
 from tidegate.media.thumbnail_loop import ThumbnailLoop
 from tidegate.media.upkeep import sweep_daily
 from tidegate.platforms.interface import Opener
+from tidegate.search.index_upkeep import keep_indexes
 from tidegate.workers.account_service import AccountLimits, ServingDeps, Work
 from tidegate.workers.command_loop import Handler
 from tidegate.workers.dead_process_check import this_host, this_process
@@ -115,6 +117,7 @@ async def run_worker(
         _sweep_hourly(settings, database, clock),
         sweep_daily(database, media_setup(settings), clock),
         thumbnails.run(clock),
+        keep_indexes(database, clock),
     )
     tasks = [asyncio.create_task(job) for job in jobs]
     try:
@@ -176,7 +179,10 @@ def _identity(settings: Settings, database: Database) -> WorkerIdentity:
 
 
 async def _sweep_hourly(settings: Settings, database: Database, clock: Clock) -> None:
-    """Delete rows whose retention has ended; one worker at a time does it (everything-kept-ends)."""
+    """Delete rows whose retention has ended, and keep the sums of the charts; one worker at a time does it.
+
+    Invariant: everything-kept-ends.
+    """
     keep = Retention(
         calls=settings.keep_calls_for,
         events=settings.keep_events_for,
@@ -187,9 +193,13 @@ async def _sweep_hourly(settings: Settings, database: Database, clock: Clock) ->
     while True:
         try:
             removed = {what: count for what, count in (await sweep(database, keep)).items() if count}
+            counted = await hour_sums.fill(database)
+            await hour_sums.note_storage(database)
         except TROUBLE as problem:
             log.warning("retention.put_off", problem=str(problem))
         else:
             if removed:
                 log.info("retention.swept", **removed)
+            if counted:
+                log.info("hour_sums.filled", stretches=counted)
         await clock.sleep(SWEEP_EVERY)

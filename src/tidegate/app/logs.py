@@ -32,7 +32,7 @@ _PASSWORD_IN_URL = re.compile(r"(?<=://)([^\s/:@]*):[^\s@]*@")
 _BASIC_CREDENTIALS = re.compile(r"\b(Basic\s+)[A-Za-z0-9+/]{4,}={0,2}(?=['\"])", re.IGNORECASE)
 """As in the repr of a request's headers; the quote after it tells it from prose."""
 _TRACEBACKS = ("exception", "stack")
-_CHATTY = ("alembic", "asyncio", "sqlalchemy", "uvicorn", "telethon")  # logged from warnings up
+_CHATTY = ("asyncio", "uvicorn", "telethon")  # logged from warnings up
 _AT_CLIENTS_MERCY = ("asyncio", "uvicorn", "tidegate.web")
 """Loggers whose lines any client of the web server can cause."""
 

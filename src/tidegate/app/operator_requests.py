@@ -26,17 +26,17 @@ from tidegate.lanes.queries import pace
 from tidegate.media.queries import media_rules
 from tidegate.reminders.queries import reminders
 from tidegate.search.rules.query_language import Here, read_instant
-from tidegate.workers.queries import commands
+from tidegate.workers.queries import commands, workers
 
 
 @dataclass(frozen=True, slots=True)
 class MirrorRequest:
-    """How a channel is to be mirrored; *destination* is another one's number or title."""
+    """How a channel is to be mirrored."""
 
     topics: Sequence[TopicId] = ()
     full: bool = False
     hashed: bool = False
-    destination: str | None = None
+    destination: str | None = None  # another channel's number or title
     keep: bool = False
 
 
@@ -53,6 +53,14 @@ async def enable(connection: Connection, kept: KnownChannel, wanted: MirrorReque
     await media_rules.keep_archives(connection, kept.key, keep=wanted.keep)
     unseen = "" if kept.seen_by else "No account sees it at the moment: tidegate channel sync ACCOUNT."
     return " ".join(one for one in (unchecked, unseen) if one)
+
+
+async def check_soon(connection: Connection, keys: Sequence[ChannelKey]) -> None:
+    """Have channels that were just enabled checked at once, where a worker serves their accounts."""
+    readers = {one.reader for one in (await channels.of_keys(connection, list(keys))).values()}
+    for reader in sorted(one for one in readers if one is not None):
+        if await workers.serves(connection, reader):
+            await commands.ask_once(connection, reader, "cycle")
 
 
 def _require_possible(kept: KnownChannel, wanted: MirrorRequest) -> None:

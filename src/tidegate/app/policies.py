@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tidegate.app.settings import Settings
-from tidegate.archives.filing.set_filing import FilingPolicy
+from tidegate.archives.filing.filing_context import FilingPolicy
 from tidegate.archives.filing.work_folder import WorkFolder
 from tidegate.archives.rules.retry import RetryPolicy
 from tidegate.archives.rules.set_assembly import SetPolicy
@@ -39,6 +39,8 @@ def policy_of(settings: Settings) -> CyclePolicy:
             target=settings.context_agent_max_messages,
             reconcile_limit=settings.message_sync_limit,
             reconcile_calls=settings.reconcile_calls_per_cycle,
+            verify_within=settings.verify_within,
+            verify_calls=settings.verify_calls_per_day,
         ),
         retries=RetryPolicy(
             cap=settings.retry_cap, cycle_interval=settings.cycle_every, size_limit=settings.archive_size_limit

@@ -23,7 +23,7 @@ from tidegate.app.setting_types import Alias, Allowed
 from tidegate.app.settings import Settings
 from tidegate.core.durations import span_text
 from tidegate.core.errors import BadInput
-from tidegate.core.trusted_files import NotReached, TrustedFile, read_trusted, require_trusted_folder
+from tidegate.core.files.trusted_files import NotReached, TrustedFile, read_trusted, require_trusted_folder
 from tidegate.lanes.rules.send_pace import burst_warning
 
 PREFIX = "TIDEGATE_"

@@ -12,7 +12,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, SecretStr
 
 from tidegate.core.byte_sizes import parse_size
 from tidegate.core.durations import parse_span
-from tidegate.core.rules.client_address import read_proxies
+from tidegate.core.rules.trusted_proxies import read_proxies
 
 
 class LogLevel(StrEnum):
@@ -23,9 +23,9 @@ class LogLevel(StrEnum):
 
 
 class LogFormat(StrEnum):
-    """How log lines look; AUTO is for people on a terminal and JSON elsewhere."""
+    """How log lines look."""
 
-    AUTO = "auto"
+    AUTO = "auto"  # for people on a terminal, and JSON elsewhere
     PEOPLE = "people"
     JSON = "json"
 
@@ -39,10 +39,10 @@ class Allowed:
 
 @dataclass(frozen=True, slots=True)
 class Alias:
-    """An environment name of a setting; a name with a *unit* takes nothing but a number of it."""
+    """An environment name of a setting."""
 
     name: str
-    unit: timedelta | None = None
+    unit: timedelta | None = None  # with a unit, the value is nothing but a number of it
     allowed: str | None = None
 
 

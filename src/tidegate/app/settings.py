@@ -10,7 +10,7 @@ import re
 import socket
 from datetime import timedelta
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, TypeVar
 
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
@@ -50,6 +50,8 @@ from tidegate.core.platform import Platform
 from tidegate.platforms.discord import DISCORD
 from tidegate.platforms.telegram import TELEGRAM
 from tidegate.platforms.whatsapp import WHATSAPP
+
+T = TypeVar("T")
 
 
 def _default_home() -> Path:
@@ -278,8 +280,10 @@ class Settings(BaseSettings):
     discord_cycle_every_live: Span = setting(
         timedelta(minutes=60), "How often they are checked while gateway events arrive."
     )
-    backfill_concurrency: Count = setting(
-        2, "Maximum channels of one account that are backfilled at once.", "BACKFILL_CONCURRENCY"
+    backfill_concurrency: Cap = setting(
+        None,
+        "Maximum channels of one account that are backfilled at once. The default is as many as its limits allow.",
+        "BACKFILL_CONCURRENCY",
     )
     backfill_max_iterations: Count = setting(
         10,
@@ -304,6 +308,12 @@ class Settings(BaseSettings):
     )
     refill_calls_per_hour: Budget = setting(
         300, "Maximum calls per account and hour to complete messages stored by an earlier version. 0 turns it off."
+    )
+    verify_within: Span = setting(
+        timedelta(days=30), "How soon all of a history is compared with the platform again, if the calls suffice."
+    )
+    verify_calls_per_day: Budget = setting(
+        500, "Maximum calls per account and day to compare whole histories again. 0 turns it off."
     )
     context_agent_max_messages: Count = setting(
         50_000, "How many messages deep a channel's history is mirrored.", "CONTEXT_AGENT_MAX_MESSAGES"
@@ -332,34 +342,33 @@ class Settings(BaseSettings):
 
     def chat_sends_per_minute(self, platform: Platform) -> int | None:
         """The pace of one chat, where a platform has such a limit."""
-        pace: int | None = getattr(self, f"{platform}_chat_sends_per_minute", None)
-        return pace
+        return self._of_platform(platform, "chat_sends_per_minute", None)
 
     def reads_per_second(self, platform: Platform) -> float:
-        rate: float = getattr(self, f"{platform}_reads_per_second", platform.reads_per_second)
-        return rate
+        return self._of_platform(platform, "reads_per_second", platform.reads_per_second)
 
     def reads_at_once(self, platform: Platform) -> int:
-        most: int = getattr(self, f"{platform}_reads_at_once", platform.reads_at_once)
-        return most
+        return self._of_platform(platform, "reads_at_once", platform.reads_at_once)
 
     def guild_cycle_every(self, platform: Platform) -> timedelta:
         """How often guilds of *platform* are checked while no push updates arrive."""
-        every: timedelta = getattr(self, f"{platform}_cycle_every", self.cycle_every)
-        return every
+        return self._of_platform(platform, "cycle_every", self.cycle_every)
 
     def guild_cycle_every_live(self, platform: Platform) -> timedelta:
         """How often guilds of *platform* are checked while push updates arrive."""
-        every: timedelta = getattr(self, f"{platform}_cycle_every_live", self.cycle_every_live)
-        return every
+        return self._of_platform(platform, "cycle_every_live", self.cycle_every_live)
 
     def silent_takeover_for(self, platform: Platform) -> timedelta:
         """How long a silent owner keeps an account of *platform*; a dead one loses it at once.
 
         Invariant: one-owner-per-account.
         """
-        patience: timedelta = getattr(self, f"{platform}_silent_takeover_for", self.time_out)
-        return max(self.time_out, patience)
+        return max(self.time_out, self._of_platform(platform, "silent_takeover_for", self.time_out))
+
+    def _of_platform(self, platform: Platform, name: str, otherwise: T) -> T:
+        """The setting PLATFORM_NAME, or *otherwise* where a platform has none of its own."""
+        found: T = getattr(self, f"{platform}_{name}", otherwise)
+        return found
 
     def _of_standing(self, platform: Platform, standing: Standing) -> int:
         pace: int = getattr(self, _standing_pace(platform, standing), self.max_send_per_minute)

@@ -18,10 +18,10 @@ from tidegate.app.settings import Settings
 from tidegate.archives.filing.queues import FilingLoop
 from tidegate.channels.queries import channels
 from tidegate.core.clock import Clock, SystemClock
-from tidegate.core.ids import RunId
+from tidegate.core.ids import RunId, UserId
 from tidegate.core.platform import Platform
 from tidegate.core.task_groups import together
-from tidegate.cycles.guild_cycle import sync_guilds
+from tidegate.cycles.guild_cycle import open_chat, sync_guilds
 from tidegate.cycles.schedule.cycle_loop import CycleTimetable
 from tidegate.cycles.schedule.cycle_scheduler import CycleScheduler
 from tidegate.cycles.schedule.guild_scheduler import GuildScheduler
@@ -130,12 +130,17 @@ class WorkerServices:
         requests = self._cycles_of(serving.account.platform).requests(serving.account.id)
         return (await requests.ask(channel)).as_json()
 
-    async def _sync(self, serving: AccountService, _: dict[str, Any]) -> dict[str, Any]:
+    async def _sync(self, serving: AccountService, args: dict[str, Any]) -> dict[str, Any]:
+        """List channels, or with a *person* learn of the private chat with them alone."""
         lane = await serving.connected()
         with parking_long_waits():
+            context = ScanContext(lane, self._database, None, self._policy.limits, self._policy.retries)
+            if args.get("person") is not None:
+                chat = await open_chat(context, UserId(int(args["person"])))
+                async with self._database.connection() as connection:
+                    return {"channels": await channels.count_seen(connection, serving.account.id), "chat": chat}
             if not lane.has_guilds:
                 return {"channels": await sync_channels(lane, self._database)}
-            context = ScanContext(lane, self._database, None, self._policy.limits, self._policy.retries)
             return {"channels": await sync_guilds(context)}
 
     async def _look(self, serving: AccountService, _: dict[str, Any]) -> None:

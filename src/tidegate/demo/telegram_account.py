@@ -75,7 +75,7 @@ class Stage:
 
     world: World
     platforms: Platforms
-    control: str
+    control: str  # the address by which the platform is changed
     account: Account
 
     @property

@@ -16,12 +16,12 @@ class CheckStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Check:
-    """What was checked, how it ended, and a sentence about it; *docs* says where to read more, if anywhere."""
+    """What was checked, and how it ended."""
 
     name: str
     status: CheckStatus
     sentence: str
-    docs: str | None = None
+    docs: str | None = None  # where to read more
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
