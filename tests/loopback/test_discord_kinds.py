@@ -231,6 +231,18 @@ class TestNames:
             await tell(asking, "/discord/edit", channel="general", id=number, raw=raw)
             assert (await client.until("raw_message_edit", 3))[2].data["edited_timestamp"] is None
 
+    async def test_an_edit_that_changes_nothing_is_none(
+        self, discord_server: DiscordServer, asking: httpx.AsyncClient
+    ) -> None:
+        """A person's client does not send it: the message is not marked as edited."""
+        channel = discord_server.world.channel("general")
+        [number] = (await tell(asking, "/discord/post", channel="general", kind="markdown"))["ids"]
+        posted = discord_server.world.message(channel, number)
+        await tell(asking, "/discord/edit", channel="general", id=number, kind="markdown")
+        assert discord_server.world.message(channel, number) == posted
+        await tell(asking, "/discord/edit", channel="general", id=number, raw={"content": "another text"})
+        assert discord_server.world.message(channel, number).edited_at is not None
+
     async def test_a_reply_to_a_deleted_message_says_so(
         self, discord_server: DiscordServer, asking: httpx.AsyncClient
     ) -> None:

@@ -203,6 +203,20 @@ class TestNamed:
         answer = await asking.post("/telegram/edit", json={"channel": "News", "id": 1, "text": "no"})
         assert "service message" in answer.json()["problem"]
 
+    async def test_an_edit_that_changes_nothing_is_none(
+        self, client: TelegramClient, telegram: TelegramServer, asking: httpx.AsyncClient, news: Channel
+    ) -> None:
+        """Telegram answers it with MESSAGE_NOT_MODIFIED: the message has no edit date, and no counter moves."""
+        [number] = (await ask(asking, "post", channel="News", kind="contact"))["ids"]
+        moved = news.pts
+        assert (await ask(asking, "edit", channel="News", id=number, kind="contact"))["ids"] == [number]
+        [found] = await read(client, telegram, news, number)
+        assert (found.edit_date, news.pts) == (None, moved)
+        await ask(asking, "edit", channel="News", id=number, kind="photo")
+        [found] = await read(client, telegram, news, number)
+        assert found.edit_date is not None
+        assert news.pts > moved
+
     async def test_who_writes_is_named(
         self, client: TelegramClient, telegram: TelegramServer, asking: httpx.AsyncClient, news: Channel
     ) -> None:

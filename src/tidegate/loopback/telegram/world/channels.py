@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -57,6 +58,12 @@ class Message:
     def was_edited(self) -> bool:
         """Whether a person edited it; a reaction dates it too, and hides that."""
         return self.edited_at is not None and not self.fields.get("edit_hide")
+
+    def differs(self, text: str | None, fields: Mapping[str, Any]) -> bool:
+        """Whether this text, with no more formatting than *fields* bring, and these fields change anything."""
+        loses_formatting = text is not None and "entities" in self.fields and "entities" not in fields
+        changed = any(self.fields.get(name) != value for name, value in fields.items())
+        return changed or loses_formatting or text not in (None, self.text)
 
     def mark(self, name: str, *, on: bool) -> None:
         """Set one of the flags among its fields, or clear it."""

@@ -264,9 +264,12 @@ class World:
     ) -> Message:
         """Change a message's text, its file or other fields. A new text has only the formatting that comes with it.
 
-        *hidden* is what the platform itself does: the message changes, and is not shown as edited.
+        *hidden* is what the platform itself does: the message changes, and is not shown as edited. A person's edit that
+        changes nothing is none: Telegram answers it with MESSAGE_NOT_MODIFIED, and nobody is told.
         """
         message = self.message(channel, number)
+        if not hidden and file is None and not message.differs(text, fields or {}):
+            return message
         for twin, copy in self.chats.copies(channel, message)[1:]:
             self._edit(twin, copy, text=text, file=file, fields=fields, hidden=hidden)
         return self._edit(channel, number, text=text, file=file, fields=fields, hidden=hidden)

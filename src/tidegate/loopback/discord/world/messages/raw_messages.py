@@ -61,10 +61,15 @@ def message_of(
 
 
 def edit_raw(world: World, channel: Channel, number: int, raw: Raw) -> Message:
-    """Change what *raw* names; dated as an edit when only the author can change it, unless it says when."""
+    """Change what *raw* names; dated as an edit when only the author can change it, unless it says when.
+
+    An edit that changes nothing is none: a person's client does not send it.
+    """
     require_plain(raw)
     message = world.message(channel, number)
     changed = with_raw(world, channel, message, raw, new_id=world.new_id)
+    if changed == message:
+        return message
     if "edited_timestamp" not in raw and any(name in raw for name in _EDITS):
         changed = replace(changed, edited_at=world.clock.now())
     world.change_message(channel, changed)
