@@ -27,7 +27,7 @@ class MessageKind(StrEnum):
     STICKER = "sticker"
     FILE = "file"
     POLL = "poll"
-    TODO = "to-do list"
+    CHECKLIST = "to-do list"
     CONTACT = "contact"
     LOCATION = "location"
     LIVE_LOCATION = "live location"

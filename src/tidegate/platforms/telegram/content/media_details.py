@@ -166,7 +166,7 @@ def _story(media: Any, people: People) -> Details:
     }
 
 
-def _todo(media: Any, people: People) -> Details:
+def _checklist(media: Any, people: People) -> Details:
     done = {one.id: one for one in media.completions or ()}
     return {
         "title": media.todo.title.text,
@@ -198,7 +198,7 @@ _MEDIA: dict[type, tuple[MessageKind | None, DetailsOf]] = {
     types.MessageMediaDocument: (None, _document),
     types.MessageMediaWebPage: (MessageKind.TEXT, _from({})),
     types.MessageMediaPoll: (MessageKind.POLL, _from({})),
-    types.MessageMediaToDo: (MessageKind.TODO, _todo),
+    types.MessageMediaToDo: (MessageKind.CHECKLIST, _checklist),
     types.MessageMediaContact: (MessageKind.CONTACT, _contact),
     types.MessageMediaGeo: (MessageKind.LOCATION, _location),
     types.MessageMediaGeoLive: (MessageKind.LIVE_LOCATION, _live_location),
