@@ -27,6 +27,7 @@ PURE = {  # cronsim computes from what it is given: it reads neither a clock nor
     "tidegate.core.platform_call",
 }  # fmt: skip
 SQL = re.compile(r"\s*(SELECT|INSERT INTO|UPDATE|DELETE FROM|WITH \w+ AS|SHOW|LOCK TABLE|LISTEN|NOTIFY)\b")
+EVERY_ROW = re.compile(r"\b(at|ended_at|found_at|sent_at) [<>]=? clock_now\(\)")  # the times of tables that grow
 RULES = re.compile(r"tidegate\.\w+(\.\w+)?\.rules(\.\w+)*")
 IMPURE_CALLS = {"open", "print", "input", "eval", "exec", "__import__"}
 CLOCKS = re.compile(
@@ -148,6 +149,16 @@ class TestDatabase:
             if "queries" not in path.parts and path.relative_to(SRC).parts[0] not in elsewhere
         ]
         assert breaches(others, found) == {}
+
+    def test_a_range_of_time_is_asked_for_by_index(self) -> None:
+        """``at > clock_now()`` reads every row, as the server calls the clock for each; a sub-select is asked once."""
+
+        def found(tree: ast.AST) -> Iterator[str]:
+            for node in ast.walk(tree):
+                if isinstance(node, ast.Constant) and isinstance(node.value, str) and EVERY_ROW.search(node.value):
+                    yield f"line {node.lineno}"
+
+        assert breaches([path for path in python_files("src") if "queries" in path.parts], found) == {}
 
 
 PRINTS = re.compile(

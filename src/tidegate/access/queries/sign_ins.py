@@ -118,7 +118,7 @@ async def charge_try(connection: Connection, client: str) -> timedelta | None:
     await connection.execute("SELECT pg_advisory_xact_lock($1)", _TRIES_LOCK)
     wait: timedelta | None = await connection.fetchval(
         """
-        WITH recent AS (SELECT client, at FROM sign_in_tries WHERE at > clock_now() - $2::interval)
+        WITH recent AS (SELECT client, at FROM sign_in_tries WHERE at > (SELECT clock_now()) - $2::interval)
         SELECT greatest(
             (SELECT at FROM recent WHERE client = $1 ORDER BY at DESC OFFSET $3 - 1 LIMIT 1),
             (SELECT at FROM recent

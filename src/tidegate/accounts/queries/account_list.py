@@ -52,7 +52,7 @@ _SHOWN = """
         SELECT account, count(*) FILTER (WHERE charged) AS sent, count(*) FILTER (WHERE NOT charged) AS read,
             count(*) FILTER (WHERE outcome IN ('asked_to_wait', 'unknown', 'failed')) AS errors
         FROM calls
-        WHERE at > clock_now() - interval '24 hours' AND kind = 'work' AND account IN (SELECT id FROM shown)
+        WHERE at > (SELECT clock_now()) - interval '24 hours' AND kind = 'work' AND account IN (SELECT id FROM shown)
         GROUP BY account
     )
     SELECT s.id, s.name, s.platform, s.standing, s.state, s.state_until, s.state_why,

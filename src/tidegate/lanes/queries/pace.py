@@ -145,7 +145,7 @@ async def supply(connection: Connection, account: AccountId, allowance: Allowanc
         """
         SELECT p.rate, p.warm_since, count(c.id) AS spent, max(c.at) + interval '1 day' AS spent_until
         FROM pace p
-        LEFT JOIN calls c ON c.account = p.account AND c.charged AND c.at > clock_now() - interval '1 day'
+        LEFT JOIN calls c ON c.account = p.account AND c.charged AND c.at > (SELECT clock_now()) - interval '1 day'
         WHERE p.account = $1
         GROUP BY p.account
         """,

@@ -82,11 +82,12 @@ def _behind(row: asyncpg.Record) -> Problem:
 
 
 async def unreadable(connection: Connection) -> list[Problem]:
-    """Mirrored channels that no account can read any more."""
+    """Mirrored channels that no account can read any more; a channel that nobody sees has no reader."""
     row = await connection.fetchrow(
         """
         SELECT count(*) AS channels, min(c.title) AS title FROM channels c
         WHERE c.enabled AND c.state <> 'deleted' AND c.kind <> 'thread'
+          AND (c.state = 'unreadable' OR c.reader IS NULL)
           AND (c.state = 'unreadable' OR NOT EXISTS (SELECT FROM sights s WHERE s.channel = c.id))
         """
     )

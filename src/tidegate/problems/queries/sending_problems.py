@@ -65,7 +65,7 @@ async def undelivered(connection: Connection, limits: ProblemLimits) -> list[Pro
         """
         SELECT r.id, r.name, r.status, r.error_summary, r.ended_at
         FROM runs r
-        WHERE r.state = 'ended' AND r.ended_at > clock_now() - $1::interval AND NOT r.test
+        WHERE r.state = 'ended' AND r.ended_at > (SELECT clock_now()) - $1::interval AND NOT r.test
           AND r.status IN ('failed', 'partial')
           AND NOT EXISTS (SELECT FROM runs n WHERE n.reminder = r.reminder AND n.id > r.id AND NOT n.test)
           AND NOT EXISTS (SELECT FROM reminders d WHERE d.rest_of = r.id)

@@ -113,7 +113,9 @@ async def speed(connection: Connection, run: RunId) -> RunSpeed:
     """How many messages of a run went out in the last minute, and how many are left."""
     row = await connection.fetchrow(
         """
-        SELECT count(*) FILTER (WHERE state = 'sent' AND sent_at > clock_now() - interval '1 minute') AS last_minute,
+        SELECT
+            count(*) FILTER (WHERE state = 'sent' AND sent_at > (SELECT clock_now()) - interval '1 minute')
+                AS last_minute,
             count(*) FILTER (WHERE state IN ('pending', 'sending')) AS left
         FROM run_parts WHERE run = $1
         """,

@@ -42,8 +42,8 @@ async def messages_by_hour(
         rows = await connection.fetch(
             """
             SELECT h.hour, sum(h.messages) AS messages
-            FROM channels c JOIN message_hours h ON h.channel = c.id
-            WHERE c.reader = $2 AND h.hour >= $1
+            FROM (SELECT id FROM channels WHERE reader = $2 AND enabled) c,
+                LATERAL (SELECT hour, messages FROM message_hours WHERE channel = c.id AND hour >= $1 OFFSET 0) h
             GROUP BY h.hour
             """,
             since, account,

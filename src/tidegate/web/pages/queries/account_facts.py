@@ -36,7 +36,7 @@ async def errors(connection: Connection, account: AccountId) -> list[FailedCall]
     rows = await connection.fetch(
         """
         SELECT at, method, outcome, run FROM calls
-        WHERE account = $1 AND at > clock_now() - interval '24 hours' AND kind = 'work'
+        WHERE account = $1 AND at > (SELECT clock_now()) - interval '24 hours' AND kind = 'work'
           AND outcome IN ('asked_to_wait', 'unknown', 'failed')
         ORDER BY at DESC
         LIMIT $2

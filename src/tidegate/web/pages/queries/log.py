@@ -53,7 +53,7 @@ async def workers(connection: Connection) -> list[WorkerRow]:
         SELECT w.name, w.host, w.version, w.seats, w.ended_at, w.ending,
             (SELECT count(*) FROM accounts a WHERE a.owner = w.number AND w.ended_at IS NULL) AS accounts
         FROM workers w
-        WHERE w.ended_at IS NULL OR w.ended_at > clock_now() - interval '1 day'
+        WHERE w.ended_at IS NULL OR w.ended_at > (SELECT clock_now()) - interval '1 day'
         ORDER BY w.ended_at IS NOT NULL, w.number DESC
         LIMIT 50
         """

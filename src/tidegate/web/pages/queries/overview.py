@@ -133,7 +133,7 @@ async def lanes(connection: Connection, most: int) -> list[LaneStatus]:
         ), lately AS (
             SELECT account, count(*) FILTER (WHERE charged) AS sent, count(*) FILTER (WHERE NOT charged) AS read
             FROM calls
-            WHERE at > clock_now() - interval '1 minute' AND kind = 'work'
+            WHERE at > (SELECT clock_now()) - interval '1 minute' AND kind = 'work'
             GROUP BY account
         )
         SELECT s.name, s.platform, s.state, w.name AS served_by, s.paused_until, p.rate, p.ceiling,
@@ -160,7 +160,7 @@ async def lately(connection: Connection) -> LastDay:
         WITH whole AS (
             SELECT account, count(*) AS cycles, sum((report->>'calls_total')::bigint) AS calls
             FROM cycles
-            WHERE ended_at > clock_now() - interval '24 hours' AND whole
+            WHERE ended_at > (SELECT clock_now()) - interval '24 hours' AND whole
             GROUP BY account
         ), places_of AS (
             SELECT c.reader AS account, sum(greatest(1, (
@@ -172,7 +172,7 @@ async def lately(connection: Connection) -> LastDay:
         ), spent AS (
             SELECT count(*) FILTER (WHERE kind = 'work') AS calls, count(*) FILTER (WHERE kind = 'connect') AS connect
             FROM calls
-            WHERE at > clock_now() - interval '24 hours' AND outcome <> 'not_sent'
+            WHERE at > (SELECT clock_now()) - interval '24 hours' AND outcome <> 'not_sent'
         )
         SELECT coalesce(sum(w.cycles), 0)::bigint AS cycles,
             coalesce(sum(w.calls), 0)::bigint AS cycle_calls,
@@ -194,12 +194,12 @@ async def mirror(connection: Connection) -> MirrorSummary:
             (SELECT max(ended_at) FROM cycles) AS checked_at,
             (SELECT max(at) FROM messages WHERE deleted_at IS NULL) AS newest_at,
             (SELECT count(*) FROM (
-                SELECT FROM messages WHERE deleted_at IS NULL AND at > clock_now() - interval '24 hours'
+                SELECT FROM messages WHERE deleted_at IS NULL AND at > (SELECT clock_now()) - interval '24 hours'
                 LIMIT {_COUNTED}
             ) AS lately) AS messages,
             (SELECT count(*) FROM (SELECT FROM archives LIMIT {_COUNTED}) AS kept) AS archives,
             (SELECT count(*) FROM (SELECT found_at FROM archives ORDER BY id DESC LIMIT 1000) AS newest
-             WHERE found_at > clock_now() - interval '24 hours') AS new_archives,
+             WHERE found_at > (SELECT clock_now()) - interval '24 hours') AS new_archives,
             (SELECT count(*) FROM archives WHERE state IN ('failed', 'given_up')) AS failed_archives
         """
     )
@@ -238,7 +238,7 @@ async def progress(connection: Connection, most: int = 5) -> list[WorkProgress]:
         SELECT * FROM (
             SELECT DISTINCT ON (split_part(kind, '.', 1), subject) kind, subject, data, at
             FROM events
-            WHERE at > clock_now() - interval '15 seconds'
+            WHERE at > (SELECT clock_now()) - interval '15 seconds'
               AND kind IN ('backfill.progressed', 'backfill.ended', 'archive.progressed', 'archive.filed',
                            'archive.indexed', 'archive.failed')
             ORDER BY split_part(kind, '.', 1), subject, id DESC
