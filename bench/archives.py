@@ -25,13 +25,13 @@ from telethon.tl import functions, types
 from bench._database_server import own_database
 from bench._telegram import Reader, connected_reader, loopback_telegram, plain_client
 from tidegate.archives.contents_indexer import index_waiting_sets
-from tidegate.archives.file_handles import SourceFile
 from tidegate.archives.filing.download import download
 from tidegate.archives.filing.filing_context import FilingPolicy
 from tidegate.archives.filing.partial_file import PartialFile
 from tidegate.archives.filing.queues import file_waiting_sets
 from tidegate.archives.filing.work_folder import WorkFolder
 from tidegate.archives.formats.archive_bytes import BLOCK as INDEX_BLOCK
+from tidegate.archives.handle_renewal import SourceFile
 from tidegate.archives.queries.indexing_queue import TakenArchivePart, TakenSet
 from tidegate.archives.rules.file_names import ArchiveKind
 from tidegate.archives.rules.retry import RetryPolicy

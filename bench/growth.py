@@ -24,7 +24,7 @@ from tidegate.database.pool import Connection, Database
 from tidegate.history.queries import messages
 from tidegate.scans.queries.due_topics import load_awake
 from tidegate.scans.rules.scan_decision import ScanPolicy
-from tidegate.search.queries.search import search
+from tidegate.search.queries.ranked_hits import search
 from tidegate.search.rules.query_language import read_query
 from tidegate.search.rules.search_plan import HitOrder
 

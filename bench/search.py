@@ -22,7 +22,7 @@ from bench._million_messages import CHINESE, HAN, MESSAGES, SHARES, fill, langua
 from tidegate.core.clock import SystemClock
 from tidegate.core.ids import ChannelKey
 from tidegate.database.pool import Database
-from tidegate.search.queries.search import search
+from tidegate.search.queries.ranked_hits import search
 from tidegate.search.rules.query_language import read_query
 from tidegate.search.rules.search_plan import HitOrder
 

@@ -18,7 +18,7 @@ from tidegate.core.ids import AccountId, MessageId
 from tidegate.database.pool import Database
 from tidegate.history.queries import messages
 from tidegate.platforms.interface import Message
-from tidegate.search.queries.search import SearchHit, search
+from tidegate.search.queries.ranked_hits import SearchHit, search
 from tidegate.search.rules.query_language import read_query
 
 __all__ = ["reader"]  # a fixture

@@ -24,7 +24,7 @@ from tidegate.loopback.telegram.tl_objects.tl_schema import arguments
 from tidegate.loopback.telegram.world.channels import Channel
 from tidegate.loopback.telegram.world.schema import EditSpec, PostSpec
 from tidegate.loopback.telegram.world.world_changes import edit, post
-from tidegate.search.queries.search import search
+from tidegate.search.queries.ranked_hits import search
 from tidegate.search.rules.query_language import read_query
 
 TECHNICAL = frozenset(

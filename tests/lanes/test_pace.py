@@ -21,8 +21,8 @@ from tidegate.core.errors import NotOurs, NotSent
 from tidegate.database.pool import Database
 from tidegate.lanes.queries import pace
 from tidegate.lanes.queries.pace import ChatLimit, GrantedSend, HeldBack
-from tidegate.lanes.rules import send_pace as pace_rules
-from tidegate.lanes.rules.send_pace import MINUTE, Allowance, Caps, Pace, PaceBucket, WarmUp
+from tidegate.lanes.rules import account_send_pace as pace_rules
+from tidegate.lanes.rules.account_send_pace import MINUTE, Allowance, Caps, Pace, PaceBucket, WarmUp
 from tidegate.platforms.whatsapp import WHATSAPP
 
 pytestmark = pytest.mark.both_servers

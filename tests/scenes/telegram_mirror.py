@@ -22,11 +22,11 @@ from tidegate.core.ids import ChannelId, UserId
 from tidegate.cycles.cycle import CyclePolicy, run_cycle
 from tidegate.cycles.cycle_report import CycleReport
 from tidegate.database.pool import Database
+from tidegate.history.newest_reconciliation import reconcile
 from tidegate.history.queries import channel_histories
-from tidegate.history.reconcile import reconcile
 from tidegate.lanes import Lane, SendLimits
 from tidegate.lanes.queries.calls import CallLog
-from tidegate.lanes.rules.send_pace import Allowance
+from tidegate.lanes.rules.account_send_pace import Allowance
 from tidegate.loopback.database_clock import hold
 from tidegate.loopback.owned_account import add_account, open_lane
 from tidegate.loopback.telegram import TelegramServer, World

@@ -28,7 +28,7 @@ from tidegate.database.pool import Connection, Database
 from tidegate.history.queries import messages
 from tidegate.platforms.interface import File, FileForm, Message
 from tidegate.search.queries.message_matches import PLANNED_ONCE, SqlValues, matches
-from tidegate.search.queries.search import SearchResults, count, search
+from tidegate.search.queries.ranked_hits import SearchResults, count, search
 from tidegate.search.rules import search_plan
 from tidegate.search.rules.query_language import read_query
 from tidegate.search.rules.search_plan import HitOrder, SearchPlan, SearchRequest, Survey, decide_plan
@@ -244,7 +244,7 @@ class TestPlans:
             queries = [(query, within) for within in (None, [key], [key, other]) for query in typed]
             plainly = [await ids(connection, query, order=order, within=within) for query, within in queries]
             choose = decide_plan
-            monkeypatch.setattr("tidegate.search.queries.search.decide_plan", noted)
+            monkeypatch.setattr("tidegate.search.queries.ranked_hits.decide_plan", noted)
             monkeypatch.setattr("tidegate.search.queries.message_matches.LOOKED", 10)
             monkeypatch.setattr(search_plan, "LOOKED", 10)
             monkeypatch.setattr(search_plan, "RANKED", 50)

@@ -27,7 +27,7 @@ from tidegate.people.queries import people
 from tidegate.platforms.interface import Channel, ChannelKind
 from tidegate.platforms.telegram import TELEGRAM
 from tidegate.reminders.queries import targets
-from tidegate.search.queries.search import search
+from tidegate.search.queries.ranked_hits import search
 from tidegate.search.rules.query_language import read_query
 from tidegate.web import make_app
 from tidegate.workers.queries import commands

@@ -12,9 +12,9 @@ from tidegate.cycles.cycle import CyclePolicy
 from tidegate.cycles.guild_cycle import look_around
 from tidegate.database.pool import Database
 from tidegate.history.backfill import backfill
+from tidegate.history.newest_reconciliation import reconcile
 from tidegate.history.queries import channel_histories
 from tidegate.history.queries.channel_histories import ChannelHistory
-from tidegate.history.reconcile import reconcile
 from tidegate.history.rules.backfill_plan import HistoryDepth
 from tidegate.lanes import parking_long_waits
 from tidegate.scans.scan_context import ScanContext

@@ -9,7 +9,6 @@ import structlog
 
 from tidegate.accounts.owned_transaction import owned_transaction
 from tidegate.archives.failures import record_failure
-from tidegate.archives.file_handles import SourceAccess, SourceFile, SourceGone
 from tidegate.archives.formats.sandbox import (
     FORMATS,
     LIMITS,
@@ -18,6 +17,7 @@ from tidegate.archives.formats.sandbox import (
     NotListed,
     SandboxLimits,
 )
+from tidegate.archives.handle_renewal import SourceAccess, SourceFile, SourceGone
 from tidegate.archives.queries import archive_pauses, filing_queue, indexing_queue
 from tidegate.archives.queries.indexing_queue import TakenSet
 from tidegate.archives.remote_file import RemoteFile

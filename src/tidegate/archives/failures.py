@@ -8,8 +8,8 @@ from contextlib import contextmanager
 import structlog
 
 from tidegate.accounts.owned_transaction import owned_transaction
-from tidegate.archives.file_handles import SourceGone
 from tidegate.archives.filing.download import IncompleteFile
+from tidegate.archives.handle_renewal import SourceGone
 from tidegate.archives.queries import indexing_queue
 from tidegate.archives.queries.indexing_queue import TakenSet
 from tidegate.archives.rules import retry

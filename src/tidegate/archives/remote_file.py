@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Sequence
 
-from tidegate.archives.file_handles import SourceFile
 from tidegate.archives.formats.archive_bytes import BLOCK, LARGEST_RUN
+from tidegate.archives.handle_renewal import SourceFile
 
 KEPT_BLOCKS = 32
 

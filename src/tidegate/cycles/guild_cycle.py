@@ -21,9 +21,9 @@ from tidegate.cycles.queries import cycles
 from tidegate.database.pool import Database
 from tidegate.history.backfill import backfill, lose_channel
 from tidegate.history.history_pages import load, look_at_newest
+from tidegate.history.newest_reconciliation import reconcile_due
 from tidegate.history.queries import channel_histories
 from tidegate.history.queries.channel_histories import ChannelHistory
-from tidegate.history.reconcile import reconcile_due
 from tidegate.lanes import Lane, parking_long_waits
 from tidegate.media import avatars
 from tidegate.platforms.interface import CannotAsk, ChannelKind, Cursor, Head

@@ -18,7 +18,7 @@ from tidegate.demo.tour_check import Promise, at_most
 from tidegate.loopback.counting_world import World
 from tidegate.loopback.telegram import World as TelegramWorld
 from tidegate.loopback.telegram.world.zips import small_zip, sparse_zip
-from tidegate.search.queries import search
+from tidegate.search.queries import ranked_hits
 from tidegate.search.rules.query_language import read_query
 
 TOPICS = 1_086
@@ -129,7 +129,7 @@ async def _search_inside(stage: Stage) -> Promise:
     fetched = (stage.counted()["upload.getFile"] - before) * BLOCK / 1024
     async with stage.world.database.connection() as connection:
         query = read_query("stone_1234", lambda moment: moment.astimezone())
-        found = (await search.search(connection, query, most=5)).found
+        found = (await ranked_hits.search(connection, query, most=5)).found
     named = [one.text for one in found if one.kind == "file"]
     promise = f"Telegram: a file found by its name inside a zip of {size >> 20:,} MiB"
     return at_most(promise, fetched, 1024, "KiB fetched", only_if=named == ["castle/stone_1234.stl"])

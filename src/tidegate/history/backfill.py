@@ -20,7 +20,7 @@ from tidegate.history.history_report import HistoryReport
 from tidegate.history.queries import channel_histories
 from tidegate.history.queries.channel_histories import ChannelHistory
 from tidegate.history.rules.backfill_plan import HistoryDepth, KnownHistory
-from tidegate.lanes import long_waits, parking_long_waits, reading_in_background
+from tidegate.lanes import parked_reads, parking_long_waits, reading_in_background
 from tidegate.lanes.reading_turns import TURN_ENDS_AT, ReadingTurns, TurnEnded
 from tidegate.platforms.interface import ChannelDeleted
 from tidegate.scans.queries.scan_memory import ScanPlace
@@ -132,7 +132,7 @@ async def _read_turn(
     except ENDS_CYCLE:
         raise
     except LongWait as wait:
-        if wait.pause <= long_waits.SHORT_WAIT:
+        if wait.pause <= parked_reads.SHORT_WAIT:
             return TurnEnded(goes_on=True, after=wait.pause)
         one.parked = wait.pause
         await park(context, one.place, wait)

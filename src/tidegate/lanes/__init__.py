@@ -4,7 +4,7 @@ from tidegate.lanes.background_reads import reading_in_background
 from tidegate.lanes.call_gate import CallGate
 from tidegate.lanes.call_limits import TRANSFERS, ReadLimits, SendLimits
 from tidegate.lanes.lane import Lane
-from tidegate.lanes.long_waits import parking_long_waits
+from tidegate.lanes.parked_reads import parking_long_waits
 from tidegate.lanes.reads import ReadLoad
 from tidegate.lanes.sends import Claimed
 

@@ -17,8 +17,8 @@ from tidegate.core.ids import ChannelId
 from tidegate.core.platform_call import Scope, ScopeKind
 from tidegate.database.pool import AWAY, Connection, Database
 from tidegate.lanes.call_limits import CAREFUL, SendLimits
-from tidegate.lanes.long_waits import is_too_long
 from tidegate.lanes.metrics import count_wait
+from tidegate.lanes.parked_reads import is_too_long
 from tidegate.lanes.queries import pace, waits
 from tidegate.lanes.queries.calls import CallLog
 from tidegate.lanes.scope_pauses import InterruptibleSleep, ScopePauses

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from tidegate.accounts.owned_transaction import owned_transaction
-from tidegate.archives.file_handles import RENEWALS
+from tidegate.archives.handle_renewal import RENEWALS
 from tidegate.core.errors import Refused
 from tidegate.core.ids import FileId, MessageId
 from tidegate.database.pool import Database

@@ -7,7 +7,7 @@ from typing import Any
 
 from tidegate.core.ids import ArchiveId, ChannelId, GuildId, MessageId, TopicId, UserId
 from tidegate.core.json_fields import Instant
-from tidegate.search.queries.search import COUNTED, SearchHit, SearchResults
+from tidegate.search.queries.ranked_hits import COUNTED, SearchHit, SearchResults
 
 _OF_ARCHIVES = ("archive", "archive_name", "size")
 

@@ -26,7 +26,7 @@ from tidegate.workers.liveness_lock import LivenessLock
 from tidegate.workers.queries import commands, workers
 from tidegate.workers.queries.workers import MissingWorker, WorkerIdentity
 from tidegate.workers.rules.account_assignment import fair_shares
-from tidegate.workers.rules.worker_ending import WorkerEnding, judge
+from tidegate.workers.rules.worker_takeover import WorkerEnding, judge
 
 log = structlog.get_logger()
 

@@ -15,9 +15,9 @@ from tidegate.core.clock import SystemClock
 from tidegate.database.pool import Database
 from tidegate.history.backfill import Backfill, backfill
 from tidegate.history.history_pages import HistoryPolicy
+from tidegate.history.newest_reconciliation import reconcile
 from tidegate.history.queries import channel_histories
 from tidegate.history.queries.channel_histories import ChannelHistory
-from tidegate.history.reconcile import reconcile
 from tidegate.history.rules.backfill_plan import HistoryDepth, PortionBudget
 from tidegate.lanes.queries.calls import CallLog
 from tidegate.loopback import discord as discord_world

@@ -9,7 +9,7 @@ from tests.waiting import until
 from tidegate.archives.rules.retry import RetryPolicy
 from tidegate.channels.queries import channels
 from tidegate.history.channel_documents import channel_shown
-from tidegate.history.reconcile import reconcile
+from tidegate.history.newest_reconciliation import reconcile
 from tidegate.loopback.discord import World
 from tidegate.loopback.discord.world.places import Channel, Guild
 from tidegate.loopback.discord.world.schema import ChangeSpec

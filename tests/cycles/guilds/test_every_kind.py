@@ -26,13 +26,13 @@ from tests.platforms.discord.sample_messages import (
 )
 from tests.waiting import until
 from tidegate.core.message_content import MessageKind
+from tidegate.history.newest_reconciliation import reconcile
 from tidegate.history.raw_json import unpack
-from tidegate.history.reconcile import reconcile
 from tidegate.loopback.discord import World
 from tidegate.loopback.discord.world.messages.raw_messages import post_raw
 from tidegate.loopback.discord.world.places import Channel, Guild
 from tidegate.platforms.discord.messages.raw_fields import WRITTEN
-from tidegate.search.queries.search import search
+from tidegate.search.queries.ranked_hits import search
 from tidegate.search.rules.query_language import read_query
 
 READ = frozenset({"content", "title", "description", "name", "value", "label", "placeholder", "text", "filename"})

@@ -9,8 +9,17 @@ from zoneinfo import ZoneInfo
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tidegate.lanes.rules.account_send_pace import (
+    Caps,
+    Pace,
+    PaceBucket,
+    PaceGranted,
+    WarmUp,
+    charge,
+    empty,
+    held_back_until,
+)
 from tidegate.lanes.rules.send_capacity import QueuedSends, SendSupply, ahead_at, estimate
-from tidegate.lanes.rules.send_pace import Caps, Pace, PaceBucket, PaceGranted, WarmUp, charge, empty, held_back_until
 from tidegate.lanes.rules.send_window import SendWindow, WindowDay
 
 NOON = datetime(2026, 11, 15, 12, tzinfo=UTC)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from tidegate.core.ids import WorkerNumber
 from tidegate.workers.rules.account_assignment import fair_shares
-from tidegate.workers.rules.worker_ending import WorkerEnding, judge
+from tidegate.workers.rules.worker_takeover import WorkerEnding, judge
 
 NOON = datetime(2026, 11, 15, 12, tzinfo=UTC)
 workers = st.dictionaries(st.integers(1, 99).map(WorkerNumber), st.integers(0, 400), max_size=8)

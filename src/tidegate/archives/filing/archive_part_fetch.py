@@ -8,12 +8,12 @@ from datetime import timedelta
 
 from tidegate.accounts.owned_transaction import owned_transaction
 from tidegate.archives.failures import failing_as
-from tidegate.archives.file_handles import SourceFile
 from tidegate.archives.filing.disk_space import make_room
 from tidegate.archives.filing.download import IncompleteFile, download
 from tidegate.archives.filing.filing_context import FilingContext
 from tidegate.archives.filing.partial_file import PartialFile
 from tidegate.archives.filing.progress import FilingProgress
+from tidegate.archives.handle_renewal import SourceFile
 from tidegate.archives.queries import filing_queue
 from tidegate.archives.queries.filing_queue import Wish
 from tidegate.archives.queries.indexing_queue import TakenArchivePart, TakenSet

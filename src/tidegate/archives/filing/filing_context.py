@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tidegate.archives.file_handles import SourceAccess
 from tidegate.archives.filing.work_folder import WorkFolder
+from tidegate.archives.handle_renewal import SourceAccess
 from tidegate.archives.rules.delivery_plan import SMALL_AT_MOST
 from tidegate.archives.rules.retry import RetryPolicy
 from tidegate.core.clock import Clock

@@ -9,9 +9,9 @@ import structlog
 from tidegate.accounts.owned_transaction import owned_transaction
 from tidegate.archives.failures import DestinationClosed, NotFiled, SourceClosed, failing_as, record_failure
 from tidegate.archives.filing.archive_part_fetch import ArchivePartFetch, NotWanted
-from tidegate.archives.filing.delivery import CopyRefused, SetDelivery
 from tidegate.archives.filing.disk_space import DiskWatch
 from tidegate.archives.filing.filing_context import FilingContext
+from tidegate.archives.filing.set_delivery import CopyRefused, SetDelivery
 from tidegate.archives.filing.work_folder import Shortage
 from tidegate.archives.queries import closed_destinations, deliveries, filing_queue
 from tidegate.archives.queries.filing_queue import Destination, SetToFile, Wish

@@ -8,7 +8,7 @@ from typing import Any, Literal, get_args
 
 from tidegate.core.ids import ArchiveId, ChannelKey
 from tidegate.database.pool import Connection
-from tidegate.search.queries.search import planned_anew
+from tidegate.search.queries.ranked_hits import planned_anew
 from tidegate.search.rules.query_language import from_the_beginning
 from tidegate.search.rules.text_words import quoted
 from tidegate.workers.queries.workers import SERVED

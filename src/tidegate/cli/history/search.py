@@ -14,7 +14,7 @@ from tidegate.core.errors import BadInput
 from tidegate.core.rules.readable_values import readable_time
 
 if TYPE_CHECKING:
-    from tidegate.search.queries.search import SearchResults
+    from tidegate.search.queries.ranked_hits import SearchResults
 
 _INSIDE = " \u203a "  # between a server, its channel and a thread
 
@@ -51,8 +51,8 @@ def search(
 async def _search(text: str, named: str | None, by: SearchOrder, limit: int, *, as_json: bool) -> None:
     from tidegate.channels.queries import channels
     from tidegate.search.documents import search_document
-    from tidegate.search.queries.search import count
-    from tidegate.search.queries.search import search as find
+    from tidegate.search.queries.ranked_hits import count
+    from tidegate.search.queries.ranked_hits import search as find
     from tidegate.search.rules.query_language import read_query
     from tidegate.search.rules.search_plan import HitOrder
 
@@ -71,7 +71,7 @@ async def _search(text: str, named: str | None, by: SearchOrder, limit: int, *, 
 
 
 def _print(text: str, results: SearchResults, counted: int) -> None:
-    from tidegate.search.queries.search import COUNTED
+    from tidegate.search.queries.ranked_hits import COUNTED
 
     rows = [
         (

@@ -24,7 +24,7 @@ from tidegate.database.pool import Database, now_of
 from tidegate.history.backfill import backfill_missing
 from tidegate.history.background.verification import verify_some
 from tidegate.history.ingest import IngestTally
-from tidegate.history.reconcile import reconcile_due
+from tidegate.history.newest_reconciliation import reconcile_due
 from tidegate.lanes import Lane, parking_long_waits
 from tidegate.scans.scan_context import ScanContext
 

@@ -15,8 +15,7 @@ from tidegate.core.errors import NotOurs, NotSent
 from tidegate.core.ids import AccountId, CallId, RunId
 from tidegate.database.notifier import mark
 from tidegate.database.pool import Connection
-from tidegate.lanes.rules.send_capacity import SendSupply
-from tidegate.lanes.rules.send_pace import (
+from tidegate.lanes.rules.account_send_pace import (
     Allowance,
     Pace,
     PaceBucket,
@@ -28,6 +27,7 @@ from tidegate.lanes.rules.send_pace import (
     warm_up_cap,
     warm_up_since,
 )
+from tidegate.lanes.rules.send_capacity import SendSupply
 
 
 @dataclass(frozen=True, slots=True)

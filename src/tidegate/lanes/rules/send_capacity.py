@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
-from tidegate.lanes.rules.send_pace import DAY, HOUR, Caps, Pace, WarmUp, warm_up_cap
+from tidegate.lanes.rules.account_send_pace import DAY, HOUR, Caps, Pace, WarmUp, warm_up_cap
 from tidegate.lanes.rules.send_window import WindowDay
 
 FARTHEST = 366

@@ -15,7 +15,7 @@ from tidegate.access.queries.tokens import Token
 from tidegate.core.ids import ChannelKey
 from tidegate.database.pool import Connection
 from tidegate.search.documents import SearchCount, SearchDocument, search_count, search_document
-from tidegate.search.queries.search import SearchResults, count, search
+from tidegate.search.queries.ranked_hits import SearchResults, count, search
 from tidegate.search.rules.query_language import read_query
 from tidegate.search.rules.search_plan import HitOrder
 from tidegate.web.api.parameters import Text, days_of

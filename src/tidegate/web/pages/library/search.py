@@ -20,7 +20,7 @@ from tidegate.database.pool import Connection
 from tidegate.history.queries import neighbours
 from tidegate.history.queries.neighbours import NearbyText, Neighbours
 from tidegate.history.rules.message_links import original_link
-from tidegate.search.queries.search import COUNTED, SearchHit, SearchResults, count, search
+from tidegate.search.queries.ranked_hits import COUNTED, SearchHit, SearchResults, count, search
 from tidegate.search.rules.content_words import HAS_TAGS
 from tidegate.search.rules.highlights import Piece, around_first, highlighted
 from tidegate.search.rules.query_language import Query as SearchTerms

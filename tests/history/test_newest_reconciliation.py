@@ -11,7 +11,7 @@ from tests.scenes.telegram_mirror import Mirror
 from tidegate.channels.queries import channels
 from tidegate.history.backfill import backfill
 from tidegate.history.history_pages import HistoryPolicy
-from tidegate.history.reconcile import Reconciled, reconcile, reconcile_due
+from tidegate.history.newest_reconciliation import Reconciled, reconcile, reconcile_due
 from tidegate.history.rules.backfill_plan import HistoryDepth
 from tidegate.loopback.faults import Fault, FaultKind
 from tidegate.loopback.telegram.world.channels import Channel

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidegate.lanes.rules.send_pace import (
+from tidegate.lanes.rules.account_send_pace import (
     DAY,
     HOUR,
     LONGEST_BACK_OFF,

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tidegate.core.ids import AccountId, ChannelKey
-from tidegate.media.rules.freeable import why_freeable
 from tidegate.media.rules.media_policy import MediaAction, MediaPlace, MediaRule, PolicyKind, PolicyState
+from tidegate.media.rules.unneeded_files import why_freeable
 
 ON, OFF = PolicyState(enabled=True), PolicyState(enabled=False)
 PLACE = MediaPlace(ChannelKey(1), AccountId(1), in_full=True)

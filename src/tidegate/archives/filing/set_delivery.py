@@ -14,10 +14,10 @@ import structlog
 
 from tidegate.accounts.owned_transaction import owned_transaction
 from tidegate.archives.failures import failing_as
-from tidegate.archives.file_handles import RENEWALS
 from tidegate.archives.filing.archive_part_fetch import ArchivePartFetch
 from tidegate.archives.filing.archive_upload import FileUpload
 from tidegate.archives.filing.filing_context import FilingContext
+from tidegate.archives.handle_renewal import RENEWALS
 from tidegate.archives.queries import deliveries
 from tidegate.archives.queries.deliveries import Delivery
 from tidegate.archives.queries.filing_queue import Destination, SetToFile

@@ -13,8 +13,8 @@ from tests.waiting import PATIENCE, until
 from tidegate.channels.queries import channels
 from tidegate.cycles.guild_cycle import look_around
 from tidegate.history.backfill import backfill
-from tidegate.history.reconcile import reconcile
-from tidegate.lanes import long_waits
+from tidegate.history.newest_reconciliation import reconcile
+from tidegate.lanes import parked_reads
 from tidegate.loopback.discord import World
 from tidegate.loopback.discord.world.places import Channel, Guild
 from tidegate.loopback.faults import Fault, FaultKind
@@ -82,7 +82,7 @@ async def test_a_wait_in_the_middle_goes_on_at_the_same_page(
     mirror: GuildMirror, world: World, guild: Guild, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What a turn has read stays; when the wait is over no page is asked for twice."""
-    monkeypatch.setattr(long_waits, "SHORT_WAIT", timedelta(seconds=0.1))
+    monkeypatch.setattr(parked_reads, "SHORT_WAIT", timedelta(seconds=0.1))
     [made] = channels_of(world, guild, [350])
     mirror.policy = portions_of(10)  # one cursor: slices would add pages
     await mirror.connect()
