@@ -168,11 +168,13 @@ class TestAnyEvent:
 def test_progress_has_its_limit_beside_it_where_there_is_one() -> None:
     """A history with a target is a share of it; one without says how far it is."""
     page = BackfillProgressed(channel=7, messages=10, archives=0, deleted=0, upto=1, depth=1200, target=5000)
-    assert bar(WorkProgress("news", page)) == ProgressBar(
+    assert bar(WorkProgress("news", page), {}) == ProgressBar(
         "news", "reading its history: 1,200 of 5,000 messages", 1200, 5000
     )
     endless = BackfillProgressed(channel=7, messages=10, archives=0, deleted=0, upto=1, depth=7, target=None)
-    assert bar(WorkProgress("news", endless)).most is None
+    assert bar(WorkProgress("news", endless), {}).most is None
     moved = ArchiveProgressed(archive=1, channel=7, doing="download", file="a.zip", done=500_000, size=2_000_000)
-    assert bar(WorkProgress("a.zip", moved)) == ProgressBar("a.zip", "download: 0.5 MB of 2.0 MB", 500_000, 2_000_000)
+    assert bar(WorkProgress("a.zip", moved), {}) == ProgressBar(
+        "a.zip", "download: 0.5 MB of 2.0 MB", 500_000, 2_000_000
+    )
     assert command_words("new_thing") == "new thing"

@@ -11,6 +11,7 @@ from typing import Any
 
 from markupsafe import Markup
 
+from tidegate.channels.rules.channel_names import full_name
 from tidegate.core.account import Standing
 from tidegate.core.durations import span_text
 from tidegate.core.platform import platform_named
@@ -163,6 +164,7 @@ FILTERS: Mapping[str, Any] = {
     "cut": cut,
     "brief": brief,
     "named": named,
+    "full_name": full_name,
     "span": span,
     "size": readable_size,
     "check": channel_words.check_words,

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from tidegate.channels.queries.channel_places import PLACED, PLACES
 from tidegate.core.ids import ChannelId, ChannelKey, TargetListId
-from tidegate.core.rules.natural_order import natural_key
 from tidegate.database.pool import Connection
+from tidegate.database.row_values import from_row
 from tidegate.reminders.queries.targets import NOT_WRITTEN_TO
 
 
@@ -18,25 +19,24 @@ class GroupChoice:
     title: str
     name: str
     may_post: bool
+    server: str = ""
+    parent_title: str = ""
 
 
 async def choices(connection: Connection, account: str, most: int) -> Sequence[GroupChoice]:
     """Groups that the account of that name sees, as people order titles: "Stall 2" before "Stall 10"."""
     rows = await connection.fetch(
-        """
-        SELECT c.title, c.number, coalesce(s.may_post, false) AS may_post, count(*) OVER (PARTITION BY c.title) AS same
-        FROM accounts a JOIN sights s ON s.account = a.id JOIN channels c ON c.id = s.channel
+        f"""
+        SELECT c.title, coalesce(s.may_post, false) AS may_post, {PLACED},
+            CASE WHEN count(*) OVER (PARTITION BY c.title) = 1 THEN c.title ELSE c.number::text END AS name
+        FROM accounts a JOIN sights s ON s.account = a.id JOIN channels c ON c.id = s.channel {PLACES}
         WHERE a.name = $1 AND c.state <> 'deleted' AND c.kind <> ALL($2) AND c.private_to IS NULL
-        ORDER BY c.title, c.id
+        ORDER BY natural_order(c.sought), c.id
         LIMIT $3
         """,
         account, NOT_WRITTEN_TO, most,
     )  # fmt: skip
-    found = [
-        GroupChoice(row["title"], row["title"] if row["same"] == 1 else str(row["number"]), row["may_post"])
-        for row in rows
-    ]
-    return sorted(found, key=lambda one: natural_key(one.title))
+    return [from_row(GroupChoice, row) for row in rows]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,10 +61,12 @@ class SoughtGroup:
     platform: str
     number: ChannelId
     state: str
+    server: str
+    parent_title: str
 
 
-_SOUGHT = """
-    FROM channels c
+_SOUGHT = f"""
+    FROM channels c {PLACES}
     WHERE strpos(c.sought, lower($3)) > 0
       AND EXISTS (SELECT FROM target_list_members m WHERE m.list = $1 AND m.channel = c.id) = $2
       AND (($2 AND $4 = '') OR EXISTS (
@@ -79,14 +81,13 @@ async def sought(connection: Connection, wanted: GroupFilter, *, most: int) -> t
     """The first matching groups by title, and how many there are."""
     rows = await connection.fetch(
         f"""
-        SELECT c.id AS channel, c.title, c.platform, c.number, c.state {_SOUGHT}
+        SELECT c.id AS channel, c.title, c.platform, c.number, c.state, {PLACED} {_SOUGHT}
         ORDER BY natural_order(c.sought), c.id LIMIT $6
         """,
         *_values(wanted), most,
     )  # fmt: skip
     count: int = await connection.fetchval(f"SELECT count(*) {_SOUGHT}", *_values(wanted))
-    found = [SoughtGroup(**dict(row)) for row in rows]
-    return sorted(found, key=lambda one: natural_key(one.title)), count
+    return [SoughtGroup(**row) for row in rows], count
 
 
 async def all_sought(connection: Connection, wanted: GroupFilter) -> list[ChannelKey]:

@@ -27,6 +27,8 @@ class NewTarget:
     channel: ChannelKey | None
     title: str
     error: str = ""
+    server: str = ""
+    parent_title: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from tidegate.channels.queries.channel_places import PLACED, PLACES
 from tidegate.core.errors import BadInput
 from tidegate.core.ids import AccountId, ChannelId, RunId, TargetNumber
 from tidegate.database.pool import Connection
@@ -42,6 +43,8 @@ class ShownTarget:
     error: str
     latency: timedelta | None
     parts: Sequence[ShownRunPart]
+    server: str = ""
+    parent_title: str = ""
 
     @property
     def maybe_twice(self) -> str:
@@ -71,9 +74,9 @@ async def of_run(
     *troubled_first* has those that need a person first and those that got everything last.
     """
     targets = await connection.fetch(
-        """
-        SELECT s.number, c.number AS channel, s.title, s.state, s.error, s.latency
-        FROM run_target_states s LEFT JOIN channels c ON c.id = s.channel
+        f"""
+        SELECT s.number, c.number AS channel, s.title, s.state, s.error, s.latency, {PLACED}
+        FROM run_target_states s LEFT JOIN channels c ON c.id = s.channel {PLACES}
         WHERE s.run = $1 AND ($2::text IS NULL OR s.state = $2) AND s.number > $3
         ORDER BY CASE WHEN $5 THEN array_position($6::text[], s.state) END, s.number
         LIMIT $4 OFFSET $7

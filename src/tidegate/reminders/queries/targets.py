@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import asyncpg
 
+from tidegate.channels.queries.channel_places import PLACED, PLACES
 from tidegate.core.errors import BadInput
 from tidegate.core.ids import AccountId, ChannelId, ChannelKey, ReminderId
 from tidegate.database.pool import Connection
@@ -27,12 +28,14 @@ class TargetGroup:
     may_post: bool | None
     state: str
     largest_file: int | None
+    server: str = ""
+    parent_title: str = ""
 
 
 NOT_WRITTEN_TO = ("board", "thread", "voice", "private chat")
 """Kinds of channels that "all" does not mean; one of them can still be named."""
 
-_GROUP = "c.title, c.id AS channel, c.number, s.may_post, c.state, c.largest_file"
+_GROUP = f"c.title, c.id AS channel, c.number, s.may_post, c.state, c.largest_file, {PLACED}"
 
 
 async def of_reminder(connection: Connection, reminder: ReminderId) -> list[TargetGroup]:
@@ -49,10 +52,10 @@ async def of_reminder(connection: Connection, reminder: ReminderId) -> list[Targ
             WHERE r.id = $1 AND r.written @> '{{"all": true}}'
               AND s.may_post AND c.state <> 'deleted' AND c.kind <> ALL($2)
         )
-        SELECT {_GROUP.replace("c.title", "coalesce(c.title, meant.named) AS title")}, meant.place
+        SELECT {_GROUP.replace("c.title,", "coalesce(c.title, meant.named) AS title,", 1)}, meant.place
         FROM meant JOIN reminders r ON r.id = $1
         LEFT JOIN channels c ON c.id = meant.channel
-        LEFT JOIN sights s ON s.channel = c.id AND s.account = r.account
+        LEFT JOIN sights s ON s.channel = c.id AND s.account = r.account {PLACES}
         ORDER BY place, natural_order(lower(coalesce(c.title, meant.named))) COLLATE "C", channel
         """,
         reminder, NOT_WRITTEN_TO,
@@ -66,7 +69,7 @@ async def named(connection: Connection, account: AccountId | None, names: Sequen
     rows = await connection.fetch(
         f"""
         SELECT DISTINCT ON (c.id) {_GROUP}
-        FROM sights s JOIN channels c ON c.id = s.channel
+        FROM sights s JOIN channels c ON c.id = s.channel {PLACES}
         WHERE {seen_by} (c.title = ANY($1) OR c.number::text = ANY($2)) AND (c.private_to IS NULL OR s.may_post)
         ORDER BY c.id
         """,
@@ -96,4 +99,6 @@ def _group(row: asyncpg.Record) -> TargetGroup:
         may_post=row["may_post"],
         state=row["state"] or "unknown",
         largest_file=row["largest_file"],
+        server=row["server"],
+        parent_title=row["parent_title"],
     )

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from tidegate.channels.rules.channel_names import full_name
 from tidegate.core.errors import BadInput
 from tidegate.database.pool import Connection
 from tidegate.lanes.rules.send_window import SendWindow, WindowDay
@@ -42,7 +43,7 @@ class RunPlan:
     @property
     def warnings(self) -> list[str]:
         """What the operator should know before the first send."""
-        return [f'"{one.title}": {one.error}' for one in self.targets if one.error]
+        return [f'"{full_name(one.title, one)}": {one.error}' for one in self.targets if one.error]
 
 
 async def make_plan(connection: Connection, kept: KeptReminder, *, at: datetime, only: str | None = None) -> RunPlan:
@@ -70,10 +71,14 @@ def _planned(kept: KeptReminder, reminder: Reminder, groups: Sequence[TargetGrou
         raise BadInput(f"{problem} Nothing was sent.") from problem
     parts = _parts_taken(kept, reminder, groups, {**words, "group": ""})
     new = [
-        NewTarget(group.channel, group.title, _why_not(kept, group, reminder.parts, texts))
+        _target(group, _why_not(kept, group, reminder.parts, texts))
         for group, texts in zip(groups, filled, strict=True)
     ]
     return RunPlan(kept, reminder, new, parts, [text for texts in filled for text in texts])
+
+
+def _target(group: TargetGroup, error: str) -> NewTarget:
+    return NewTarget(group.channel, group.title, error, group.server, group.parent_title)
 
 
 def first_opening(window: SendWindow, now: datetime, *, late: WhenClosed) -> WindowDay:

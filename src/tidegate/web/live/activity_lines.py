@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from tidegate.channels.rules.channel_names import HasPlace, full_name
+from tidegate.core.ids import ChannelId
 from tidegate.core.rules.readable_values import counted
 from tidegate.events.kinds.channels import ChannelRead
 from tidegate.events.queries.feed import Event
@@ -64,21 +66,39 @@ class ActivityLine:
     archives: int = 0
 
 
-def line(event: Event) -> ActivityLine:
-    """An event in the words of a person."""
+Places = Mapping[ChannelId, HasPlace]
+
+_OF_A_CHANNEL = ("channel.", "backfill.", "reconcile.", "destination.", "media.removed")
+"""Events whose subject is a channel."""
+
+
+def channels_in(events: Iterable[Event]) -> Collection[ChannelId]:
+    """The channels that events are about, by their ids."""
+    return {number for event in events if (number := _channel_of(event)) is not None}
+
+
+def _channel_of(event: Event) -> ChannelId | None:
+    number = event.data.get("channel") if event.kind.startswith(_OF_A_CHANNEL) else None
+    return ChannelId(number) if isinstance(number, int) else None
+
+
+def line(event: Event, places: Places) -> ActivityLine:
+    """An event in the words of a person; a channel has its full name."""
     title = TITLES.get(event.kind) or event.kind.replace(".", " ").replace("_", " ").capitalize()
     parsed = event.parsed()
     read = (parsed.messages, parsed.archives) if isinstance(parsed, ChannelRead) else (0, 0)
-    return ActivityLine(event.kind, title, event.subject, event_summary(event), event.at, *read)
+    number = _channel_of(event)
+    subject = event.subject if number is None else full_name(event.subject, places.get(number))
+    return ActivityLine(event.kind, title, subject, event_summary(event), event.at, *read)
 
 
-def grouped_lines(newest_first: Iterable[Event], most: int) -> list[ActivityLine]:
+def grouped_lines(newest_first: Iterable[Event], most: int, places: Places) -> list[ActivityLine]:
     """The newest *most* lines; what was read of one channel is one line with the sum of it."""
     lines: dict[tuple[str, str], ActivityLine] = {}
     for event in newest_first:
         if event.kind in _QUIET:
             continue
-        one = line(event)
+        one = line(event, places)
         key = (one.kind, one.subject if one.kind == ChannelRead.kind else f"{one.subject} {one.words}")
         if key in lines:
             lines[key] = _joined(lines[key], one)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import singledispatch
 
+from tidegate.channels.rules.channel_names import HasPlace, full_name
+from tidegate.core.ids import ChannelId
 from tidegate.core.rules.readable_values import counted, readable_size
 from tidegate.events.event_data import EventData
 from tidegate.events.kinds.access import AccessReset, SignInBegun, SignInEndedEverywhere, TokenAdded
@@ -314,10 +317,11 @@ class ProgressBar:
     most: int | None
 
 
-def bar(progress: WorkProgress) -> ProgressBar:
-    """The last progress of a backfill or an archive."""
+def bar(progress: WorkProgress, places: Mapping[ChannelId, HasPlace]) -> ProgressBar:
+    """The last progress of a backfill or an archive; a channel has its full name."""
     title, event = progress.subject, progress.event
     if isinstance(event, BackfillProgressed):
+        title = full_name(title, places.get(event.channel))
         target = event.target
         count = f"{event.depth:,} of {target:,} messages" if target else counted(event.depth, "message")
         return ProgressBar(title, f"reading its history: {count}", event.depth, target)

@@ -7,10 +7,11 @@ from typing import Any
 from fastapi import Request
 from fastapi.responses import Response
 
+from tidegate.channels.queries import channel_places
 from tidegate.database.pool import Connection
 from tidegate.events.queries import feed
 from tidegate.web.auth.token_check import InDatabase
-from tidegate.web.live.activity_lines import line
+from tidegate.web.live.activity_lines import channels_in, line
 from tidegate.web.page_response import AS_PART, live_page
 from tidegate.web.pages.queries import log, overview
 from tidegate.web.server.request_bodies import Router
@@ -22,10 +23,12 @@ pages = Router()
 
 
 async def _values(connection: Connection) -> dict[str, Any]:
+    events = await feed.newest(connection, _EVENTS)
+    places = await channel_places.of_numbers(connection, channels_in(events))
     return {
         "service": await overview.service_counts(connection),
         "lately": await overview.lately(connection),
-        "lines": [line(event) for event in await feed.newest(connection, _EVENTS)],
+        "lines": [line(event, places) for event in events],
         "checks": await log.checks(connection, _CYCLES),
         "workers": await log.workers(connection),
     }

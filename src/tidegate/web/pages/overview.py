@@ -9,6 +9,7 @@ from typing import Any
 from fastapi import HTTPException, Request
 from fastapi.responses import Response
 
+from tidegate.channels.queries import channel_places
 from tidegate.database.pool import Connection
 from tidegate.events.queries import feed
 from tidegate.problems.problem import Problem
@@ -17,7 +18,7 @@ from tidegate.reminders.rules.run_summary import RunState
 from tidegate.web.auth.token_check import InDatabase
 from tidegate.web.charts.activity_charts import activity, zone_from
 from tidegate.web.charts.rules.time_buckets import ChartRange
-from tidegate.web.live.activity_lines import grouped_lines
+from tidegate.web.live.activity_lines import channels_in, grouped_lines
 from tidegate.web.live.event_text import bar, command_words
 from tidegate.web.menu import LINKS, all_problems, menu_of
 from tidegate.web.page_response import page
@@ -61,8 +62,10 @@ async def _mirror(connection: Connection, _request: Request) -> dict[str, Any]:
 
 
 async def _running(connection: Connection, _request: Request) -> dict[str, Any]:
+    work = await overview.progress(connection)
+    places = await channel_places.of_numbers(connection, [one.event.channel for one in work])
     return {
-        "bars": [bar(one) for one in await overview.progress(connection)],
+        "bars": [bar(one, places) for one in work],
         "asked": [(one, command_words(one.kind)) for one in await overview.asked(connection)],
     }
 
@@ -72,7 +75,9 @@ async def _lanes(connection: Connection, _request: Request) -> dict[str, Any]:
 
 
 async def _feed(connection: Connection, _request: Request) -> dict[str, Any]:
-    return {"lines": grouped_lines(await feed.newest(connection, _FEED), _LINES)}
+    events = await feed.newest(connection, _FEED)
+    places = await channel_places.of_numbers(connection, channels_in(events))
+    return {"lines": grouped_lines(events, _LINES, places)}
 
 
 _Part = Callable[[Connection, Request], Awaitable[dict[str, Any]]]

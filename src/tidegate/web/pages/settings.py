@@ -15,7 +15,11 @@ from tidegate.access.queries.tokens import TokenScope
 from tidegate.app.operator_requests import token_end
 from tidegate.app.setting_sources import LoadedSettings
 from tidegate.app.settings_document import setting_rows
+from tidegate.channels.queries import channel_places
+from tidegate.channels.queries.channel_places import ChannelPlace
+from tidegate.channels.rules.channel_names import full_name
 from tidegate.core.errors import BadInput
+from tidegate.core.ids import ChannelKey
 from tidegate.core.rules.natural_order import natural_key
 from tidegate.core.rules.readable_values import counted
 from tidegate.database.pool import Connection, Database
@@ -54,11 +58,12 @@ async def _show(
     """The page with the form for a token as it was filled in; *trouble* is why it was refused."""
     async with database.connection() as connection:
         kept = await _tokens(connection)
+        places = await _places(connection, kept)
         has_password = await sign_ins.password_hash(connection) is not None
     return page(
         request, "settings.html", settings=setting_rows(loaded), tokens=kept, scopes=list(TokenScope),
         lifetimes=_LIFETIMES, has_password=has_password, warnings=loaded.warnings, sessions=site_of(request).sessions,
-        new=new, trouble=trouble, status=HTTPStatus.BAD_REQUEST if trouble else HTTPStatus.OK,
+        new=new, trouble=trouble, places=places, status=HTTPStatus.BAD_REQUEST if trouble else HTTPStatus.OK,
     )  # fmt: skip
 
 
@@ -66,10 +71,17 @@ async def _tokens(connection: Connection) -> list[tokens.Token]:
     return sorted(await tokens.listing(connection), key=lambda one: natural_key(one.name))
 
 
+async def _places(connection: Connection, kept: list[tokens.Token]) -> dict[ChannelKey, ChannelPlace]:
+    """The channels that tokens are limited to, in natural order."""
+    found = await channel_places.of_keys(connection, {key for one in kept for key in one.channels or ()})
+    return dict(sorted(found.items(), key=lambda pair: natural_key(full_name(pair[1].title, pair[1]))))
+
+
 @pages.get("/settings/tokens")
 async def show_tokens(request: Request, database: InDatabase) -> Response:
     async with database.connection() as connection:
-        return page(request, "parts/tokens.html", tokens=await _tokens(connection))
+        kept = await _tokens(connection)
+        return page(request, "parts/tokens.html", tokens=kept, places=await _places(connection, kept))
 
 
 @pages.post("/settings/tokens")

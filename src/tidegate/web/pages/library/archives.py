@@ -13,7 +13,7 @@ from pydantic import BaseModel, Field
 from tidegate.archives.documents import archive_row, archive_shown, preview_text
 from tidegate.archives.queries import archive_list, archive_search, previews
 from tidegate.archives.queries.archive_search import ArchiveFilter, State
-from tidegate.channels.queries import channels
+from tidegate.channels.queries import channel_places, channels
 from tidegate.channels.queries.channels import KnownChannel
 from tidegate.core.errors import BadInput, NothingToDo
 from tidegate.core.ids import ArchiveId, ChannelKey
@@ -98,10 +98,11 @@ async def _listed(
     rows = [archive_row(one) for one in found[:_ROWS]]
     inside = await archive_search.found_inside(connection, [row.id for row in rows], sought)
     failed = await archive_list.count_failed(connection)
+    keys = {one["id"]: one["channel_key"] for one in found}
     return page(
         request, "archives.html", archives=rows, inside=inside, asked=asked, states=STATE_CHOICES, failed=failed,
         channel=of, head=head, kept=None if head is None else head.kept, at=at, rows=_ROWS,
-        keys={one["id"]: one["channel_key"] for one in found},
+        keys=keys, places=await channel_places.of_keys(connection, keys.values()),
         next=f"{at}{asked.asking(before=rows[-1].id)}" if len(found) > _ROWS else None,
     )  # fmt: skip
 
@@ -159,6 +160,7 @@ async def show_one(
         )
         preview = preview_text(await previews.of_archive(connection, archive))
         topic = await channels.topic_title(connection, key, shown.topic) if kept.forum else ""
+        places = await channel_places.of_numbers(connection, [one.channel for one in shown.deliveries])
     links = {
         part.message: original_link(kept.platform, kept.number, part.message, guild=kept.guild) for part in shown.files
     }
@@ -166,7 +168,7 @@ async def show_one(
     return page(
         request, "archive.html", archive=shown, kept=kept, key=key, links=links, inside=inside[:_INSIDE], asked=asked,
         preview_words=preview, more_inside=inside[_INSIDE - 1]["number"] if len(inside) > _INSIDE else None,
-        copied=copied, topic=topic,
+        copied=copied, topic=topic, places=places,
     )  # fmt: skip
 
 

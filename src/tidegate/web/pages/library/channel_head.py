@@ -15,6 +15,7 @@ from tidegate.app.setting_sources import LoadedSettings
 from tidegate.channels.queries import channel_list, channels
 from tidegate.channels.queries.channel_list import ChannelWithMemory
 from tidegate.channels.queries.channels import KnownChannel
+from tidegate.channels.rules.channel_names import full_name
 from tidegate.core.ids import ChannelKey
 from tidegate.database.pool import Connection, now_of
 from tidegate.history.channel_documents import ChannelListed, channels_listed
@@ -47,7 +48,7 @@ class ChannelHead:
     @property
     def question(self) -> str:
         """What is asked before the channel is not mirrored any more."""
-        return f'Stop mirroring "{self.kept.title[:80] or self.kept.number}"? What is stored stays.'
+        return f'Stop mirroring "{call_it(self.kept)}"? What is stored stays.'
 
 
 async def channel_head(connection: Connection, loaded: LoadedSettings, kept: KnownChannel) -> ChannelHead:
@@ -90,8 +91,8 @@ def first_tab(kept: KnownChannel) -> str:
 
 
 def call_it(kept: KnownChannel) -> str:
-    """A channel by its title, as a sentence names it."""
-    return kept.title[:100] or str(kept.number)
+    """A channel by its full name, as a sentence names it."""
+    return full_name(kept.title[:100] or str(kept.number), kept)
 
 
 async def kept_channel(connection: Connection, key: ChannelKey) -> KnownChannel:

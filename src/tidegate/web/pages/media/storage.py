@@ -12,6 +12,7 @@ from fastapi.responses import Response
 from pydantic import BaseModel
 
 from tidegate.app.settings import Settings
+from tidegate.channels.queries import channel_places
 from tidegate.core.errors import BadInput
 from tidegate.core.ids import ChannelKey
 from tidegate.core.platform import platform_named
@@ -72,10 +73,12 @@ async def show(request: Request, database: InDatabase, loaded: AsSet) -> Respons
         document = await policy_document(connection)
         rows = [_row(policy, one) for one in await storage.by_channel(connection, most=_CHANNELS)]
         growth = await storage_growth(connection)
+        numbers = {one.media.number for one in rows} | {one.channel for one in document.rules if one.channel}
+        places = await channel_places.of_numbers(connection, numbers)
     free, trouble = await _free(store)
     return page(
         request, "storage.html", policy=document, rows=rows, store=store.name, free=free, trouble=trouble,
-        growth=growth,
+        growth=growth, places=places,
         limit=total_limit(policy.state, free=free, stored=document.stored_bytes), kinds=_kinds(policy),
         freeable=sum(one.media.bytes for one in rows if one.why),
         estimate=await estimated(database, loaded.settings) if policy.asks else None,
