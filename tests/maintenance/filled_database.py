@@ -70,6 +70,7 @@ INSERT INTO avatars (platform, owner, file, channel, message, handle) SELECT pla
 INSERT INTO media_blocks (sha256) VALUES (decode(repeat('08', 32), 'hex'));
 INSERT INTO media_rules (channel, kind, action) SELECT id, 'video', 'no' FROM channels;
 INSERT INTO media_plans (channel, revision, below) SELECT id, 1, 9 FROM channels;
+INSERT INTO media_room (account, bytes) SELECT id, 5 FROM accounts;
 INSERT INTO media_pauses (account, machine, sentence) SELECT id, 'here', 'é' FROM accounts;
 INSERT INTO target_lists (name) VALUES ('all shops');
 INSERT INTO target_list_members (list, channel) SELECT l.id, c.id FROM target_lists l, channels c;

@@ -29,10 +29,10 @@ from tidegate.channels.queries.channels import KnownChannel
 from tidegate.core.ids import MessageId
 from tidegate.database.pool import Database
 from tidegate.media.local_store import LocalStore
-from tidegate.media.queries import media_blobs, served_files
+from tidegate.media.queries import media_blobs, media_rules, served_files
 from tidegate.media.store import key_of
-from tidegate.media.thumbnail_loop import ThumbnailLoop
-from tidegate.media.thumbnailer import LIMITS, NoThumbnail, Thumbnailer, ThumbnailLimits
+from tidegate.media.thumbnails.thumbnail_loop import ThumbnailLoop
+from tidegate.media.thumbnails.thumbnailer import LIMITS, NoThumbnail, Thumbnailer, ThumbnailLimits
 from tidegate.platforms.interface import FileForm
 
 
@@ -170,6 +170,20 @@ async def places(database: Database, channel: KnownChannel, many: int) -> list[b
     async with database.connection() as connection:
         found = [await served_files.find(connection, channel.key, MessageId(n), 1) for n in range(1, many + 1)]
     return [one is not None and one.thumbnail is not None for one in found]
+
+
+async def test_thumbnails_keep_the_limit_for_all_files(
+    database: Database, channel: KnownChannel, tmp_path: Path
+) -> None:
+    """None is drawn where the limit leaves no room for it, and it is drawn once there is some."""
+    await post(database, tmp_path, channel, [wrote(1, ADA, files=(file(1, "1", FileForm.IMAGE),))], {1: picture()})
+    async with database.transaction() as connection:
+        await media_rules.set_state(connection, total_limit=len(picture()) + 1_000)
+    loop = loop_of(database, tmp_path)
+    assert await loop.make_missing() == 0
+    async with database.transaction() as connection:
+        await media_rules.set_state(connection, total_limit=10**9)
+    assert await loop.make_missing() == 1
 
 
 async def test_kept_pictures_get_thumbnails_once(database: Database, channel: KnownChannel, tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from tests.web.family_chat import landscape, sound
 from tests.web.visiting import visiting
 from tidegate.loopback.telegram import World
 from tidegate.loopback.telegram.world.file_content import FileKind
-from tidegate.media.thumbnail_loop import ThumbnailLoop
+from tidegate.media.thumbnails.thumbnail_loop import ThumbnailLoop
 
 __all__ = ["mirror", "telegram", "world"]  # fixtures
 

@@ -20,7 +20,7 @@ from tidegate.database.pool import Database
 from tidegate.media.local_store import LocalStore
 from tidegate.media.queries import media_files
 from tidegate.media.queries.media_files import KeptBytes
-from tidegate.media.thumbnail_loop import ThumbnailLoop
+from tidegate.media.thumbnails.thumbnail_loop import ThumbnailLoop
 from tidegate.platforms.interface import FileForm, FileRole, Message, Reaction
 
 CAPTION = "Our boat in the harbour"

@@ -30,7 +30,7 @@ from tidegate.lanes.rules.account_send_pace import Allowance, Caps, Pace, WarmUp
 from tidegate.maintenance import hour_sums
 from tidegate.maintenance.database_opening import prepare
 from tidegate.maintenance.retention import Retention, sweep
-from tidegate.media.thumbnail_loop import ThumbnailLoop
+from tidegate.media.thumbnails.thumbnail_loop import ThumbnailLoop
 from tidegate.media.upkeep import sweep_daily
 from tidegate.platforms.interface import Opener
 from tidegate.search.index_upkeep import keep_indexes

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from hashlib import file_digest
 from pathlib import Path
@@ -11,11 +12,15 @@ from pathlib import Path
 from tidegate.archives.filing.download import IncompleteFile, ReadsRanges, download
 from tidegate.archives.filing.partial_file import BLOCK, PartialFile
 from tidegate.archives.filing.work_folder import WorkFolder, on_disk
+from tidegate.core.errors import MachineTrouble
 from tidegate.core.ids import AccountId, Sha256
 from tidegate.media.file_sources import NotKept
 from tidegate.media.queries.media_files import WantedFile
 from tidegate.media.rules.content_type import HEAD, content_type
 from tidegate.media.rules.media_policy import SkipReason
+
+OnSize = Callable[[int], Awaitable[None]]
+"""Receives how many bytes a file has, as far as they have arrived."""
 
 LARGE = 16 * BLOCK
 """Of a larger file the last block is read first: a false size shows before any room is taken on the disk."""
@@ -39,16 +44,20 @@ async def fetch_file(
     *,
     expected: int,
     largest: int | None,
+    on_size: OnSize,
 ) -> FetchedFile:
     """Fetch a file, or find it complete from an earlier try.
 
-    *expected* is its announced size, 0 where nobody says. More than *largest* bytes are never read: ``NotKept``.
+    *expected* is its announced size, 0 where nobody says. More than *largest* bytes are never kept: ``NotKept``.
+    *on_size* hears how many bytes a file of unknown size has so far, before they are written; it may refuse them.
     """
     path = work.path / f"{account} {one.platform} {one.file} {one.part}"
     if expected:
         await _fetch_announced(source, work, path, one, expected)
-    elif not await asyncio.to_thread(path.is_file):
-        await _fetch_unknown(source, work, path, largest)
+    elif await asyncio.to_thread(path.is_file):
+        await on_size(await asyncio.to_thread(lambda: path.stat().st_size))
+    else:
+        await _fetch_unknown(source, work, path, largest, on_size)
     return await asyncio.to_thread(_described, path)
 
 
@@ -78,7 +87,9 @@ async def _ignored(_: int) -> None:
     """Files are many and small: their progress is how many are done."""
 
 
-async def _fetch_unknown(source: ReadsRanges, work: WorkFolder, path: Path, largest: int | None) -> None:
+async def _fetch_unknown(
+    source: ReadsRanges, work: WorkFolder, path: Path, largest: int | None, on_size: OnSize
+) -> None:
     """Fetch a file of unknown size, one block after the other, until it ends or is too large."""
     unfinished = path.with_name(f"{path.name}.unknown")
     size = 0
@@ -86,13 +97,21 @@ async def _fetch_unknown(source: ReadsRanges, work: WorkFolder, path: Path, larg
     while True:
         block = await source.read(size, BLOCK)
         size += len(block)
-        if largest is not None and size > largest:
+        try:
+            _require_most(size, largest)
+            await on_size(size)
+        except (NotKept, MachineTrouble):
             await asyncio.to_thread(unfinished.unlink, missing_ok=True)
-            raise NotKept(SkipReason.SIZE)
+            raise
         await asyncio.to_thread(_append, work, unfinished, block)
         if len(block) < BLOCK:
             await asyncio.to_thread(_finish, unfinished, path)
             return
+
+
+def _require_most(size: int, largest: int | None) -> None:
+    if largest is not None and size > largest:
+        raise NotKept(SkipReason.SIZE)
 
 
 def _begin(work: WorkFolder, path: Path) -> None:

@@ -6,8 +6,7 @@ Bytes are stored first, then the row: a kill in between leaves bytes without a r
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, nullcontext
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 
@@ -33,15 +32,16 @@ from tidegate.events.kinds.media import MediaFailed, MediaKept
 from tidegate.events.queries import feed
 from tidegate.lanes import Lane
 from tidegate.media.download import FetchedFile, fetch_file
+from tidegate.media.file_room import AccountRoom, HeldRoom, LimitReached, RoomLimits
 from tidegate.media.file_sources import FileSource, FileSources, NotKept, SourceLost
 from tidegate.media.noted_files import apply_policy
-from tidegate.media.queries import media_blobs, media_files, media_pauses, media_rules, media_totals
+from tidegate.media.queries import media_blobs, media_files, media_pauses, media_rules
 from tidegate.media.queries.media_files import KeptBytes, WantedFile
 from tidegate.media.queries.media_rules import MediaPolicy
 from tidegate.media.rules.fetch_retry import next_try
-from tidegate.media.rules.media_policy import FilePart, MediaPlace, SkipReason, largest_fetched, policy_for, total_limit
+from tidegate.media.rules.media_policy import FilePart, MediaPlace, SkipReason, largest_fetched, policy_for
 from tidegate.media.store import MediaStore
-from tidegate.media.thumbnailer import PICTURES
+from tidegate.media.thumbnails.thumbnailer import PICTURES
 from tidegate.platforms.interface import CannotAsk
 
 BATCH = 100
@@ -60,10 +60,6 @@ RECORDED_EVERY = timedelta(seconds=10)
 _CONNECTION_TROUBLE = (NotSent, OutcomeUnknown, LongWait)
 
 log = structlog.get_logger()
-
-
-class LimitReached(MachineTrouble):
-    """All files together would take more than the operator allows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +115,7 @@ class AccountMedia:
     clock: Clock
     setup: MediaSetup
     _tally: _KeptTally = field(init=False)
-    _reserved: int = field(default=0, init=False)
+    _room: AccountRoom = field(init=False)
     _paused: bool = field(default=True, init=False)  # an earlier worker may have left a pause
     _cleared: bool = field(default=False, init=False)  # whether this run has cleared what any run noted as a pause
     _last: ChannelKey | None = field(default=None, init=False)
@@ -128,6 +124,7 @@ class AccountMedia:
 
     def __post_init__(self) -> None:
         self._tally = _KeptTally(self.clock)
+        self._room = AccountRoom(self.lane, self.database, self.setup.store)
 
     @property
     def _account(self) -> AccountId:
@@ -138,6 +135,7 @@ class AccountMedia:
         result = FetchResult()
         self._cleared = False
         try:
+            await self._room.clear()
             while most is None or _ended(result) < most:
                 while await apply_policy(self.database, self._account):  # it may have changed since the last batch
                     pass
@@ -149,6 +147,7 @@ class AccountMedia:
             await self._pause(trouble)
         finally:
             await self._tell_rest()
+        await self._room.clear()
         return result
 
     # One batch
@@ -194,13 +193,14 @@ class AccountMedia:
                 await sources.handle(one)  # its message may tell another size
             expected = sources.expected(one)
             slot = self._large if expected > LARGE else nullcontext()
-            async with slot, self._room(one, expected, policy, rules.whole_limit):
-                await self._fetch_still(one, sources)
+            limits = RoomLimits(policy.state, one.channel, rules.whole_limit)
+            async with slot, self._room.hold(one.file, expected, limits) as held:
+                await self._fetch_still(one, sources, held)
                 source = FileSource(self.lane, sources, one)
                 found = await fetch_file(
-                    source, self.setup.work, self._account, one, expected=expected, largest=largest
+                    source, self.setup.work, self._account, one, expected=expected, largest=largest, on_size=held.grow
                 )
-                await self._keep(one, found, result)
+                await self._keep(one, found, result, held)
         except SourceLost:
             async with owned_transaction(self.database, self.lane.claim()) as connection:
                 result.gone += not await media_files.lose(connection, one)
@@ -223,42 +223,28 @@ class AccountMedia:
         finally:
             sources.done(one)
 
-    @asynccontextmanager
-    async def _room(
-        self, one: WantedFile, expected: int, policy: MediaPolicy, whole_limit: int | None
-    ) -> AsyncIterator[None]:
-        """Hold room for a file in the limits of its channel and of the store, until it is stored or given up."""
-        free = await asyncio.to_thread(self.setup.store.free)
-        async with self.database.connection() as connection:
-            stored = (await media_blobs.stored_total(connection)).bytes
-            kept = await media_totals.kept_bytes(connection, one.channel) if whole_limit is not None else 0
-        if whole_limit is not None and kept + self._reserved + expected > whole_limit:
-            raise NotKept(SkipReason.CHANNEL_LIMIT)
-        limit = total_limit(policy.state, free=free, stored=stored)
-        if expected > limit:
-            raise NotKept(SkipReason.TOTAL_LIMIT)  # it would never fit, and all others would wait behind it
-        if stored + self._reserved + expected > limit:
-            raise LimitReached(
-                f"Files wait: {stored:,} bytes are kept, a file of {expected:,} more is due, and the limit for all is "
-                f"{limit:,}. Raise it (tidegate media policy --total-limit SIZE) or remove files; they resume by "
-                "themselves."
-            )
-        self._reserved += expected
-        try:
-            yield
-        finally:
-            self._reserved -= expected
-
-    async def _fetch_still(self, one: WantedFile, sources: FileSources) -> None:
+    async def _fetch_still(self, one: WantedFile, sources: FileSources, held: HeldRoom) -> None:
         """Keep the platform's small picture of a file beside it. Without one the file is kept all the same."""
         still = None if one.pictured else sources.still(one)
         if still is None:
             return
         small = replace(one, part=FilePart.THUMBNAIL)
         source = FileSource(self.lane, sources, one, still=True)
+        beside = sources.expected(one)
+
+        async def grow(size: int) -> None:
+            await held.grow(beside + size)
+
         try:
+            await grow(still.size)
             found = await fetch_file(
-                source, self.setup.work, self._account, small, expected=still.size, largest=LARGEST_STILL
+                source,
+                self.setup.work,
+                self._account,
+                small,
+                expected=still.size,
+                largest=LARGEST_STILL,
+                on_size=grow,
             )
             if found.type not in PICTURES or found.size > LARGEST_STILL:
                 await asyncio.to_thread(found.path.unlink, missing_ok=True)
@@ -284,14 +270,16 @@ class AccountMedia:
             raise NotKept(SkipReason.BLOCKED)
         await self.setup.store.put(found.path, found.sha256)
 
-    async def _keep(self, one: WantedFile, found: FetchedFile, result: FetchResult) -> None:
+    async def _keep(self, one: WantedFile, found: FetchedFile, result: FetchResult, held: HeldRoom) -> None:
         await self._store(found)
         async with owned_transaction(self.database, self.lane.claim()) as connection:
+            await held.give_up(connection)
             if await media_files.kept(connection, one, KeptBytes(found.sha256, found.size, found.type)):
                 result.kept += 1
                 result.bytes += found.size
                 self._tally.add(found.size)
                 await self._tally.record(connection, self.lane.account.name, at_once=False)
+        held.told = True
         await self._resume()
 
     async def _skip(self, one: WantedFile, reason: SkipReason, result: FetchResult) -> None:

@@ -47,7 +47,7 @@ class Thumbnailer(SuccessiveChildren):
     """Draws thumbnails one after the other."""
 
     def __init__(self, limits: ThumbnailLimits = LIMITS) -> None:
-        super().__init__("tidegate.media.thumbnail_child", _cannot_start)
+        super().__init__("tidegate.media.thumbnails.thumbnail_child", _cannot_start)
         self._limits = limits
 
     async def make(self, content: bytes, kind: str) -> bytes:
