@@ -61,7 +61,7 @@ def test_libraries_come_out_the_same_door() -> None:
 
 
 def test_chatty_libraries_are_heard_from_warnings_up() -> None:
-    """Routine lines of Telethon and the like would bury ours."""
+    """Routine lines of Telethon and the like would mark_deleted ours."""
     logs.set_up(LogLevel.DEBUG, stream=(stream := io.StringIO()))
     logging.getLogger("telethon.network").info("Connecting")
     logging.getLogger("telethon.network").warning("odd")

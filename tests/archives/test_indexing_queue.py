@@ -16,7 +16,7 @@ from tidegate.channels.queries import channels
 from tidegate.core.errors import BadInput
 from tidegate.core.ids import AccountId, MessageId
 from tidegate.database.pool import Database
-from tidegate.history.queries import messages
+from tidegate.history.queries import deletions, messages
 from tidegate.platforms.interface import Message
 from tidegate.search.queries.ranked_hits import SearchHit, search
 from tidegate.search.rules.query_language import read_query
@@ -83,7 +83,7 @@ async def test_messages_and_files_are_found_together(database: Database, reader:
     async with database.transaction() as connection:
         key = (await channels.find(connection, "Models")).key
         await messages.store(connection, key, said)
-        await messages.bury(connection, key, [MessageId(12)])
+        await deletions.mark_deleted(connection, key, [MessageId(12)])
     found, more = await find(database, "tower")
     assert [(one.kind, one.id) for one in found] == [("message", 13), ("message", 11), ("message", 10), ("file", 1)]
     assert not more

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from tests.hostile_text import ATTACK, OWN_CODES, QUIET_ATTACK, dangers_in
-from tidegate.core import terminal
+from tidegate.core import progress_bars, terminal
 from tidegate.core.errors import BadInput
 
 BEHIND_OUR_BACK = """
@@ -170,7 +170,7 @@ class TestScreen:
         """Rich's mark-up in a title is text, and so is what steers a terminal."""
 
         def show() -> None:
-            with terminal.progress_bars() as bars:
+            with progress_bars.progress_bars() as bars:
                 assert bars is not None
                 bars.move(1, f"[blink]t{QUIET_ATTACK}", 1, 3)
                 bars.end(1, "", "[link=http://evil]n\x1b[8m")

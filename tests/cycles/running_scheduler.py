@@ -10,8 +10,8 @@ from typing import Any
 
 from tests.scenes.telegram_mirror import Mirror
 from tidegate.core.clock import SystemClock
-from tidegate.cycles.schedule.cycle_loop import LOOK_EVERY, CycleTimetable
 from tidegate.cycles.schedule.cycle_scheduler import CycleScheduler
+from tidegate.cycles.schedule.cycle_timetable import LOOK_EVERY, CycleTimetable
 
 SOON = timedelta(milliseconds=10)
 

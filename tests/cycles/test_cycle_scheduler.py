@@ -21,8 +21,8 @@ from tidegate.core.clock import SystemClock
 from tidegate.core.errors import PlatformError
 from tidegate.core.ids import ChannelId
 from tidegate.cycles.cycle import CyclePolicy
-from tidegate.cycles.schedule.cycle_loop import JITTER, CycleTimetable
 from tidegate.cycles.schedule.cycle_scheduler import CycleScheduler
+from tidegate.cycles.schedule.cycle_timetable import JITTER, CycleTimetable
 from tidegate.loopback.faults import Fault, FaultKind
 from tidegate.loopback.telegram import World
 from tidegate.loopback.telegram.world.channels import Channel

@@ -12,7 +12,7 @@ from tests.scans.stored_channels import add_account, add_channel
 from tidegate.channels.queries.channels import KnownChannel
 from tidegate.core.ids import MessageId
 from tidegate.database.pool import Database
-from tidegate.history.queries import messages
+from tidegate.history.queries import deletions, messages
 from tidegate.platforms.interface import Message
 
 
@@ -31,5 +31,5 @@ async def kept(database: Database) -> KnownChannel:
         await messages.store(
             connection, found.key, [replace(said(3, "and that?"), reply_to=MessageId(99), edited_at=NOON)]
         )
-        await messages.bury(connection, found.key, [MessageId(4)])
+        await deletions.mark_deleted(connection, found.key, [MessageId(4)])
     return found

@@ -11,8 +11,8 @@ from tests.scenes.telegram_mirror import Mirror
 from tests.waiting import until
 from tidegate.core.clock import SystemClock
 from tidegate.cycles.cycle import CyclePolicy
-from tidegate.cycles.schedule.cycle_loop import CycleTimetable
 from tidegate.cycles.schedule.cycle_scheduler import CycleScheduler
+from tidegate.cycles.schedule.cycle_timetable import CycleTimetable
 from tidegate.history.history_pages import HistoryPolicy
 from tidegate.history.rules.backfill_plan import PortionBudget
 

@@ -17,7 +17,7 @@ from tidegate.core.message_content import ExpiredMessages, LinkPreview, MessageC
 from tidegate.database.pool import Connection, Database
 from tidegate.history.expiry import end_expired
 from tidegate.history.ingest import IngestTally, take_in
-from tidegate.history.queries import erasure, message_patches, messages
+from tidegate.history.queries import deletions, erasure, message_patches, messages
 from tidegate.loopback.database_clock import hold
 from tidegate.platforms.interface import ChannelUpdates, FileRole, Message, Patch, Reacted, Reaction, Recounted
 from tidegate.scans.queries import scan_memory
@@ -90,7 +90,7 @@ class TestKept:
             key = await channel(connection)
             await messages.store(connection, key, [expiring(1), message(2)])
             await end(connection, KEEP)
-            await messages.bury(connection, key, [MessageId(2)])
+            await deletions.mark_deleted(connection, key, [MessageId(2)])
             asked = EXPIRED + timedelta(minutes=1)
             stored = await messages.store(connection, key, [expiring(1), message(2)], asked_at=asked)
             assert stored.changed == {2}
@@ -131,7 +131,7 @@ class TestErased:
         async with database.transaction() as connection:
             key = await channel(connection)
             await messages.store(connection, key, [expiring(1), expiring(2)])
-            await messages.bury(connection, key, [ONE])
+            await deletions.mark_deleted(connection, key, [ONE])
             await end(connection, KEEP)
             before = [(await row_of(connection, number))["deleted_at"] for number in (1, 2)]
             assert await end(connection, ERASE) == 2

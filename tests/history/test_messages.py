@@ -22,7 +22,7 @@ from tidegate.core.message_content import Embed, MessageContent, MessageCounts, 
 from tidegate.core.rules.storable_text import ORIGINALS
 from tidegate.database.migrations.upgrade import upgrade
 from tidegate.database.pool import Address, Connection, Database
-from tidegate.history.queries import message_patches, messages, partial_messages
+from tidegate.history.queries import deletions, message_patches, messages, partial_messages
 from tidegate.history.raw_json import unpack
 from tidegate.people.queries import people
 from tidegate.platforms.interface import FileHandle, Patch, Reacted, Reaction, Recounted, Voted
@@ -410,10 +410,10 @@ class TestDeletions:
         """Order does not matter: the message that comes late is stored, and deleted."""
         async with database.transaction() as connection:
             key = await channel(connection)
-            assert await messages.bury(connection, key, [ONE, MessageId(2)]) == []
+            assert await deletions.mark_deleted(connection, key, [ONE, MessageId(2)]) == []
             stored = await messages.store(connection, key, [message(1)])
             assert (stored.added, await deleted(connection)) == (frozenset(), True)
-            assert await messages.bury(connection, key, [ONE]) == []
+            assert await deletions.mark_deleted(connection, key, [ONE]) == []
 
     @pytest.mark.parametrize("stored_first", [True, False])
     @pytest.mark.parametrize(("asked", "lifted"), [(None, False), (-1, False), (1, True)])
@@ -425,7 +425,7 @@ class TestDeletions:
             key = await channel(connection)
             if stored_first:
                 await messages.store(connection, key, [message(1)])
-            await messages.bury(connection, key, [ONE])
+            await deletions.mark_deleted(connection, key, [ONE])
             table = "messages" if stored_first else "early_deletions"
             at: datetime = await connection.fetchval(f"SELECT deleted_at FROM {table}")
             asked_at = None if asked is None else at + timedelta(seconds=asked)
@@ -438,7 +438,7 @@ class TestDeletions:
         async with database.transaction() as connection:
             key = await channel(connection)
         async with database.transaction() as first:
-            await messages.bury(first, key, [ONE])
+            await deletions.mark_deleted(first, key, [ONE])
             async with database.connection() as second:
                 await second.execute("SET lock_timeout = '50ms'")
                 with pytest.raises(asyncpg.LockNotAvailableError):
@@ -478,7 +478,7 @@ async def test_messages_are_counted_without_the_deleted_ones(database: Database)
     async with database.transaction() as connection:
         key = await channel(connection)
         await messages.store(connection, key, [message(number) for number in range(1, 11)])
-        await messages.bury(connection, key, [MessageId(3), MessageId(4)])
+        await deletions.mark_deleted(connection, key, [MessageId(3), MessageId(4)])
         assert await messages.count(connection, key) == 8
         assert await messages.count(connection, key, most=4) == 5
         assert await messages.count(connection, key, most=1_000) == 8

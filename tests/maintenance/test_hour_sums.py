@@ -12,7 +12,7 @@ from tidegate.core.ids import AccountId, ChannelKey
 from tidegate.core.platform_call import CallKind, CallOutcome
 from tidegate.cycles.queries import cycles
 from tidegate.database.pool import Database, now_of
-from tidegate.history.queries import messages
+from tidegate.history.queries import deletions, messages
 from tidegate.lanes.queries.calls import CallLog
 from tidegate.maintenance import hour_sums
 
@@ -69,7 +69,7 @@ async def test_messages_are_counted_in_the_hour_they_were_written_in(database: D
     await _store(database, key, now, 2, 3, 4, 5, apart=HOUR / 3)
     async with database.transaction() as connection:
         await messages.store(connection, key, [replace(message(2, "new words"), at=now - 2 * HOUR / 3, edited_at=now)])
-        await messages.bury(connection, key, [message(3).id])
+        await deletions.mark_deleted(connection, key, [message(3).id])
     await _store(database, key, now - 40 * DAY, 100)
     found = await counted(database, "message_hours")
     assert found == await true(database, _MESSAGES)
@@ -131,7 +131,7 @@ async def test_older_rows_are_counted_in_steps_that_may_be_killed(database: Data
     for first in range(0, 240, 40):
         await _store(database, key, now, *range(first + 1, first + 41))
     async with database.transaction() as connection:
-        await messages.bury(connection, key, [message(7).id])
+        await deletions.mark_deleted(connection, key, [message(7).id])
         await connection.executemany(
             "INSERT INTO calls (account, kind, method, outcome, at) VALUES ($1, 'work', 'page', 'failed', $2)",
             [(account, now - number * 5 * HOUR) for number in range(100)],

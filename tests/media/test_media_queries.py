@@ -21,7 +21,7 @@ from tidegate.database.migrations.upgrade import upgrade
 from tidegate.database.pool import Address, Connection, Database, now_of
 from tidegate.events.queries import feed
 from tidegate.history.ingest import IngestTally, take_in
-from tidegate.history.queries import erasure, messages
+from tidegate.history.queries import deletions, erasure, messages
 from tidegate.history.queries.timeline import files_of
 from tidegate.media.noted_files import apply_policy
 from tidegate.media.policy_requests import PolicyRequest, change_policy
@@ -178,7 +178,7 @@ async def test_a_lost_file_is_fetched_from_another_message(database: Database) -
         await stored(connection, channel, with_files(1, picture(10)), with_files(2, picture(10)))
         [one] = await take(connection, channel)
         assert (one.message, await media_files.lose(connection, one)) == (2, True)
-        await messages.bury(connection, channel.key, [MessageId(2)])
+        await deletions.mark_deleted(connection, channel.key, [MessageId(2)])
         [one] = await take(connection, channel)
         assert (one.message, one.handle) == (1, None)
         assert not await media_files.lose(connection, one)
@@ -316,7 +316,7 @@ async def test_files_of_deleted_messages_are_gone(database: Database) -> None:
         channel = await full_channel(connection)
         await media_rules.set_state(connection, enabled=False)
         await stored(connection, channel, with_files(1, picture(10)))
-        await messages.bury(connection, channel.key, [MessageId(1)])
+        await deletions.mark_deleted(connection, channel.key, [MessageId(1)])
         await media_rules.set_state(connection, enabled=True)
     assert channel.reader is not None
     while await apply_policy(database, channel.reader):
@@ -331,7 +331,7 @@ async def test_the_backlog_is_estimated_before_anything_is_fetched(database: Dat
         channel = await full_channel(connection)
         found = [with_files(1, picture(10)), with_files(2, picture(10)), with_files(3, picture(11, size=30_000_000))]
         await messages.store(connection, channel.key, [*found, with_files(4, picture(12))])
-        await messages.bury(connection, channel.key, [MessageId(4)])
+        await deletions.mark_deleted(connection, channel.key, [MessageId(4)])
         assert await media_plans.estimate(connection, largest=20_000_000) == BacklogEstimate(1, 1_000)
 
 

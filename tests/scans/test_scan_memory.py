@@ -25,7 +25,7 @@ from tidegate.core.errors import BadInput
 from tidegate.core.ids import AccountId, ChannelId, MessageId, Span
 from tidegate.cycles.channel_scan import pending_failures
 from tidegate.database.pool import Connection, Database
-from tidegate.history.queries import coverage, messages
+from tidegate.history.queries import coverage, deletions, messages
 from tidegate.history.rules.coverage import Content, Coverage
 from tidegate.platforms.interface import Channel
 from tidegate.platforms.telegram import TELEGRAM
@@ -174,8 +174,8 @@ class TestMessages:
         async with database.transaction() as connection:
             kept = await add_channel(connection, await add_account(connection, "reader"))
             await messages.store(connection, kept.key, [message(1)])
-            assert await messages.bury(connection, kept.key, [MessageId(1), MessageId(2)]) == [1]
-            assert await messages.bury(connection, kept.key, [MessageId(1)]) == []
+            assert await deletions.mark_deleted(connection, kept.key, [MessageId(1), MessageId(2)]) == [1]
+            assert await deletions.mark_deleted(connection, kept.key, [MessageId(1)]) == []
             await messages.store(connection, kept.key, [message(1, "again")])
             assert await messages.count(connection, kept.key) == 0
 

@@ -16,7 +16,7 @@ from tidegate.channels.queries.channels import KnownChannel
 from tidegate.core.ids import MessageId
 from tidegate.core.message_content import MessageContent, Reply
 from tidegate.database.pool import Database
-from tidegate.history.queries import messages
+from tidegate.history.queries import deletions, messages
 from tidegate.people.queries import people
 
 __all__ = ["client", "kept"]  # fixtures
@@ -148,7 +148,7 @@ class TestContent:
                 connection, kept.key, [replace(said(70, "zebra"), content=zebra, raw={"title": "zebra"})]
             )
             await messages.store(connection, kept.key, [replace(quoting, reply_to=MessageId(70))])
-            await messages.bury(connection, kept.key, [MessageId(70)])
+            await deletions.mark_deleted(connection, kept.key, [MessageId(70)])
         asked = {"since": 70, "raw": True}
         assert "zebra" not in (await client.get(MESSAGES, params=asked)).text
         assert "zebra" not in (await client.get("/api/context/7")).text

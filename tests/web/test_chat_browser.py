@@ -34,7 +34,7 @@ from tidegate.core.message_content import (
 from tidegate.database.pool import Database
 from tidegate.events.kinds.channels import ChannelRead
 from tidegate.events.queries import feed
-from tidegate.history.queries import message_patches, messages
+from tidegate.history.queries import deletions, message_patches, messages
 from tidegate.platforms.interface import FileForm, Message, Reacted, Reaction, Voted
 
 __all__ = ["harbour"]  # a fixture
@@ -72,7 +72,7 @@ async def test_a_lively_chat_on_any_screen(database: Database, harbour: KnownCha
     """No error, no other host, no serious finding of axe-core, and nothing wider than the screen."""
     async with database.transaction() as connection:
         await store(connection, harbour, *lively_chat())
-        await messages.bury(connection, harbour.key, [MessageId(32)])
+        await deletions.mark_deleted(connection, harbour.key, [MessageId(32)])
     async with pages(database, color_scheme=theme) as watched:
         for width in (320, 390, 834, 1280):
             await watched.page.set_viewport_size({"width": width, "height": 800})
@@ -140,7 +140,7 @@ async def test_new_messages_come_in_at_the_bottom(database: Database, harbour: K
         await expect(page.locator("#m42")).to_be_in_viewport()
         await expect(page.get_by_role("button", name="New messages")).to_be_hidden()
         async with database.transaction() as connection:
-            await messages.bury(connection, harbour.key, [MessageId(42)])
+            await deletions.mark_deleted(connection, harbour.key, [MessageId(42)])
         await post(database, harbour, wrote(43, BOB, "the third"))
         await expect(page.locator("#m42.gone")).to_have_count(1)
         assert await watched.problems() == []
@@ -164,7 +164,7 @@ async def test_every_message_that_is_shown_follows_its_changes(database: Databas
         async with database.transaction() as connection:
             later = NOON + timedelta(days=1)
             await store(connection, harbour, replace(wrote(10, ADA, "changed\n" * 9), edited_at=later))
-            await messages.bury(connection, harbour.key, [MessageId(11)])
+            await deletions.mark_deleted(connection, harbour.key, [MessageId(11)])
             await message_patches.react(connection, harbour.key, [Reacted(MessageId(12), "👍", 1)])
             await message_patches.vote(connection, harbour.key, [Voted(MessageId(14), "b", 1)])
         await expect(page.locator("#m10 .body")).to_contain_text("changed")

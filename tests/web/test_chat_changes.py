@@ -23,7 +23,7 @@ from tidegate.access.queries.sign_ins import SessionSpan
 from tidegate.channels.queries.channels import KnownChannel
 from tidegate.core.ids import MessageId
 from tidegate.database.pool import Database
-from tidegate.history.queries import message_patches, messages
+from tidegate.history.queries import deletions, message_patches
 from tidegate.platforms.interface import Reacted, Voted
 from tidegate.web.live.event_stream import EventStream
 
@@ -84,7 +84,7 @@ async def test_a_chat_is_told_of_every_change(database: Database, news: EventStr
         async with database.transaction() as connection:
             await message_patches.react(connection, harbour.key, [Reacted(MessageId(2), "👍", 1)])
             await message_patches.vote(connection, harbour.key, [Voted(MessageId(3), "a", 1)])
-            await messages.bury(connection, harbour.key, [MessageId(LARGE)])
+            await deletions.mark_deleted(connection, harbour.key, [MessageId(LARGE)])
         await chat.ids({2, 3, LARGE})
 
 

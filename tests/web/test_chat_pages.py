@@ -21,7 +21,7 @@ from tidegate.core.ids import AlbumId, ChannelId, MessageId, TopicId
 from tidegate.core.message_content import Forward, MessageContent, MessageKind, OriginKind, Poll, PollAnswer, Reply
 from tidegate.database.pool import Database
 from tidegate.history.message_documents import message_shown
-from tidegate.history.queries import erasure, messages, timeline
+from tidegate.history.queries import deletions, erasure, timeline
 from tidegate.history.queries.timeline import TimelineBounds
 from tidegate.people.queries import people
 from tidegate.platforms.interface import Channel, ChannelKind, FileForm
@@ -191,7 +191,7 @@ async def test_a_reply_leads_to_what_it_answers(
     replies = [wrote(10 + n, ADA, "yes", reply_to=MessageId(n)) for n in (1, 2, 3, 99)]
     async with database.transaction() as connection:
         await store(connection, harbour, wrote(1, BOB, "shall we?"), photo, wrote(3, BOB, "oh"), *replies)
-        await messages.bury(connection, harbour.key, [MessageId(3)])
+        await deletions.mark_deleted(connection, harbour.key, [MessageId(3)])
     found = rows(await chat(client, harbour))[-4:]
     for row, said in zip(
         found, ("shall we?", ">photo<", "deleted message", "a message that is not stored"), strict=True

@@ -33,7 +33,7 @@ from tests.web.web_client import answering
 from tidegate.channels.queries.channels import KnownChannel
 from tidegate.core.ids import MessageId, Sha256
 from tidegate.database.pool import Database
-from tidegate.history.queries import messages
+from tidegate.history.queries import deletions
 from tidegate.media.local_store import LocalStore
 from tidegate.media.store import StoreTrouble, key_of
 from tidegate.platforms.interface import File, FileForm
@@ -242,7 +242,7 @@ async def test_a_file_of_a_deleted_message_has_to_be_asked_for(
     """As its text has to; the pages show it, because they show what was deleted."""
     [page, address] = await one_file(database, tmp_path, channel, PICTURE)
     async with database.transaction() as connection:
-        await messages.bury(connection, channel.key, [MessageId(1)])
+        await deletions.mark_deleted(connection, channel.key, [MessageId(1)])
     assert (await client.get(address)).status_code == 404
     told = (await client.get("/api/channels/7/messages/1?deleted=true")).json()["files"][0]["url"]
     assert (await client.get(told)).content == PICTURE

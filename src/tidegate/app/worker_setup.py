@@ -22,8 +22,8 @@ from tidegate.core.ids import RunId, UserId
 from tidegate.core.platform import Platform
 from tidegate.core.task_groups import together
 from tidegate.cycles.guild_cycle import open_chat, sync_guilds
-from tidegate.cycles.schedule.cycle_loop import CycleTimetable
 from tidegate.cycles.schedule.cycle_scheduler import CycleScheduler
+from tidegate.cycles.schedule.cycle_timetable import CycleTimetable
 from tidegate.cycles.schedule.guild_scheduler import GuildScheduler
 from tidegate.database.pool import Database
 from tidegate.lanes import Lane, parking_long_waits

@@ -11,7 +11,7 @@ import io
 import os
 import re
 import sys
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
@@ -24,7 +24,6 @@ from tidegate.core.rules.terminal_text import json_text, many_lines, one_line
 
 if TYPE_CHECKING:  # loaded when something is drawn, so that --help is quick
     from rich.console import Console
-    from rich.progress import Progress, TaskID
 
 
 _ID = re.compile(r"(?:[-+]?[0-9][0-9.,:@a-z-]*(?: [0-9]{2}:[0-9]{2} \S{1,5}| bytes?| [kMGT]B)?)?", re.ASCII)
@@ -172,7 +171,7 @@ def _draw_table(columns: Sequence[str], rows: Sequence[Sequence[str]], important
     used = [place for place in range(len(columns)) if any(row[place] for row in rows)]
     names = [one_line(columns[place]) for place in used]
     safe = [[one_line(row[used[0]]), *(many_lines(row[place]) for place in used[1:])] for row in rows]
-    console = _console(sys.stdout)
+    console = console_of(sys.stdout)
     widths = _widths(names, safe, console.width, important)
     table = Table(box=None, pad_edge=False, padding=(0, GAP, 0, 0), header_style="bold")
     for name, width in zip(names, widths, strict=True):
@@ -240,44 +239,6 @@ def confirm(question: str) -> None:
     typer.confirm(one_line(question), abort=True)
 
 
-class ProgressBars:
-    """Progress bars on stderr, one per key: a title, the bar, and the result."""
-
-    def __init__(self, drawn: Progress) -> None:
-        self._drawn = drawn
-        self._tasks: dict[Hashable, TaskID] = {}
-
-    def move(self, key: Hashable, title: str, completed: int, total: int | None) -> None:
-        """Show the progress; without a *total* the length is unknown."""
-        self._drawn.update(self._task(key, title), completed=completed, total=total, note="")
-
-    def end(self, key: Hashable, title: str, note: str) -> None:
-        """Fill the bar and show its result."""
-        task = self._task(key, title)
-        completed = self._drawn.tasks[task].completed or 1
-        self._drawn.update(task, total=completed, completed=completed, note=one_line(note))
-
-    def _task(self, key: Hashable, title: str) -> TaskID:
-        if key not in self._tasks:
-            self._tasks[key] = self._drawn.add_task(one_line(title), total=None, note="")
-        return self._tasks[key]
-
-
-@contextmanager
-def progress_bars() -> Iterator[ProgressBars | None]:
-    """Progress bars for the duration of the block; None if stderr is not a terminal."""
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
-
-    console = _console(sys.stderr)
-    if not console.is_terminal:
-        yield None
-        return
-    title, note = (TextColumn(text, markup=False) for text in ("{task.description}", "{task.fields[note]}"))
-    columns = (title, BarColumn(), MofNCompleteColumn(), note)
-    with Progress(*columns, console=console, redirect_stdout=False, redirect_stderr=False) as drawn:
-        yield ProgressBars(drawn)
-
-
 @contextmanager
 def changing_line() -> Iterator[Callable[[str], None]]:
     """At a terminal each line replaces the last, so that the text above stays visible."""
@@ -287,12 +248,13 @@ def changing_line() -> Iterator[Callable[[str], None]]:
     if not sys.stdout.isatty():
         yield print_line
         return
-    console = _console(sys.stdout)
+    console = console_of(sys.stdout)
     with Live(auto_refresh=False, console=console, redirect_stdout=False, redirect_stderr=False) as live:
         yield lambda line: live.update(Text(one_line(line)), refresh=True)
 
 
-def _console(stream: TextIO) -> Console:
+def console_of(stream: TextIO) -> Console:
+    """What Rich draws on a standard stream with."""
     from rich.console import Console
 
     return Console(file=unguarded(stream))

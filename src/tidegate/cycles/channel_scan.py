@@ -25,7 +25,9 @@ from tidegate.events.queries import feed
 from tidegate.history.deletion_check import Recalled, lacking, recall
 from tidegate.history.ingest import IngestTally, take_in
 from tidegate.history.queries import coverage, messages
-from tidegate.history.rules.coverage import START, Content, Coverage, PageAsked, next_page, proven, unbroken
+from tidegate.history.rules.coverage import START, Content, Coverage
+from tidegate.history.rules.page_proof import proven, unbroken
+from tidegate.history.rules.page_request import PageAsked, next_page
 from tidegate.media import avatars
 from tidegate.platforms.interface import ChannelUpdates, Difference, FilePage, FileSearch, Head, TooLong, Topic
 from tidegate.scans.queries import scan_memory

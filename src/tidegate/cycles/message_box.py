@@ -26,7 +26,8 @@ from tidegate.history.box_sequence import BoxPage, follow_updates
 from tidegate.history.deletion_check import Recalled, recall
 from tidegate.history.ingest import IngestTally, take_in
 from tidegate.history.queries import account_boxes, coverage, live_progress, messages
-from tidegate.history.rules.coverage import Content, unbroken
+from tidegate.history.rules.coverage import Content
+from tidegate.history.rules.page_proof import unbroken
 from tidegate.lanes import Lane
 from tidegate.people.queries import people
 from tidegate.platforms.interface import BoxDifference, BoxState, BoxTooLong, BoxUpdates, ChannelUpdates, Message

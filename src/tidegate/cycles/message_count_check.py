@@ -18,7 +18,7 @@ from tidegate.cycles.channel_scan import counted_documents, search_page
 from tidegate.history.history_pages import look_at_newest
 from tidegate.history.ingest import IngestTally, take_in
 from tidegate.history.queries import messages
-from tidegate.history.rules.coverage import PageAsked, Walk
+from tidegate.history.rules.page_request import PageAsked, Walk
 from tidegate.lanes import Lane
 from tidegate.platforms.interface import ChannelUpdates
 from tidegate.scans.queries import scan_memory

@@ -9,7 +9,8 @@ from tidegate.archives.rules.retry import batches
 from tidegate.core.ids import ChannelId, ChannelKey, CycleNumber, MessageId, Span
 from tidegate.database.pool import Connection
 from tidegate.history.queries import messages
-from tidegate.history.rules.coverage import Content, proven_deleted
+from tidegate.history.rules.coverage import Content
+from tidegate.history.rules.page_proof import proven_deleted
 from tidegate.lanes import Lane
 from tidegate.platforms.interface import ChannelUpdates, Message
 

@@ -10,7 +10,7 @@ from datetime import datetime
 from tidegate.core.message_content import ExpiredMessages
 from tidegate.database.pool import Connection
 from tidegate.history.ingest import drop_parts
-from tidegate.history.queries import erasure, messages
+from tidegate.history.queries import deletions, erasure
 
 
 async def end_expired(connection: Connection, before: datetime, *, limit: int, outcome: ExpiredMessages) -> int:
@@ -23,6 +23,6 @@ async def end_expired(connection: Connection, before: datetime, *, limit: int, o
     if key is None:
         return 0
     ids = await erasure.expired(connection, key, before, deleted_too=erases, limit=limit)
-    gone = await messages.bury(connection, key, ids)
+    gone = await deletions.mark_deleted(connection, key, ids)
     await drop_parts(connection, key, {}, gone)
     return len(await erasure.erase(connection, key, ids)) if erases else len(gone)

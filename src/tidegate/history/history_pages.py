@@ -34,7 +34,9 @@ from tidegate.history.rules.backfill_plan import (
     next_round,
     reconciled_newest,
 )
-from tidegate.history.rules.coverage import Content, Coverage, PageAsked, Walk, common, proven
+from tidegate.history.rules.coverage import Content, Coverage
+from tidegate.history.rules.page_proof import common, proven
+from tidegate.history.rules.page_request import PageAsked, Walk
 from tidegate.lanes import Lane
 from tidegate.platforms.interface import ChannelUpdates, HistoryPage
 from tidegate.scans.scan_context import ScanContext

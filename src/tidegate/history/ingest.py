@@ -17,7 +17,7 @@ from tidegate.channels.queries import channels
 from tidegate.channels.queries.channels import NO_TOPIC
 from tidegate.core.ids import AccountId, ArchiveId, ChannelKey, FileId, MessageId, TopicId
 from tidegate.database.pool import Connection, now_of
-from tidegate.history.queries import message_patches, messages
+from tidegate.history.queries import deletions, message_patches, messages
 from tidegate.history.queries.messages import StoredPage
 from tidegate.media import avatars
 from tidegate.media.noted_files import note_files
@@ -93,7 +93,7 @@ async def take_in(
         await message_patches.recount(connection, place.key, updates.recounted)
     await _picture_reactions(connection, place, updates, reader)
     await people.store(connection, place.key, [one.person for one in (*received, *parts) if one.person is not None])
-    gone = frozenset(await messages.bury(connection, place.key, updates.deleted))
+    gone = frozenset(await deletions.mark_deleted(connection, place.key, updates.deleted))
     shown = {message.id: message for message in (*received, *parts, *shown_now)}
     new = [message for number, message in sorted(shown.items()) if number in stored.added | stored.changed]
     await drop_parts(connection, place.key, {number: shown[number] for number in stored.changed}, gone)

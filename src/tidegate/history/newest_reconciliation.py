@@ -21,7 +21,7 @@ from tidegate.history.history_report import HistoryReport
 from tidegate.history.queries import channel_histories
 from tidegate.history.queries.channel_histories import ChannelHistory
 from tidegate.history.rules.backfill_plan import PAGE
-from tidegate.history.rules.coverage import PageAsked, Walk
+from tidegate.history.rules.page_request import PageAsked, Walk
 from tidegate.lanes import parking_long_waits
 from tidegate.scans.queries.scan_memory import ScanPlace
 from tidegate.scans.scan_context import ScanContext, park

@@ -16,7 +16,7 @@ from tidegate.core.message_content import ExpiredMessages
 from tidegate.cycles.queries import cycles
 from tidegate.database.pool import Connection, Database, rows_deleted
 from tidegate.history.expiry import end_expired
-from tidegate.history.queries import messages
+from tidegate.history.queries import deletions
 from tidegate.lanes.queries import calls, pace, waits
 from tidegate.maintenance import hour_sums
 from tidegate.reminders.queries import media_files, runs
@@ -83,7 +83,7 @@ def _work(keep: Retention) -> dict[str, tuple[timedelta, Prune]]:
         "chats": (keep.chats, pace.prune),
         "pictures": (keep.pictures, previews.prune),
         "expired_messages": (timedelta(), partial(end_expired, outcome=keep.expired_messages)),
-        "early_deletions": (keep.early_deletions, messages.prune_early_deletions),
+        "early_deletions": (keep.early_deletions, deletions.prune_early_deletions),
         "sessions": (keep.sessions, sign_ins.prune_sessions),
         "sign_in_tries": (keep.sign_in_tries, sign_ins.prune_tries),
         "sign_in_clients": (keep.sign_in_clients, sign_ins.prune_clients),

@@ -22,7 +22,7 @@ from tidegate.core.ids import ChannelId
 from tidegate.cycles.cycle import CyclePolicy
 from tidegate.cycles.cycle_report import CycleReport
 from tidegate.cycles.guild_cycle import run_guild_cycle
-from tidegate.cycles.schedule.cycle_loop import CycleTimetable
+from tidegate.cycles.schedule.cycle_timetable import CycleTimetable
 from tidegate.cycles.schedule.guild_scheduler import GuildScheduler
 from tidegate.database.pool import Database
 from tidegate.history.history_pages import HistoryPolicy

@@ -11,7 +11,7 @@ from tidegate.channels.queries import channels
 from tidegate.core.clock import SystemClock
 from tidegate.core.ids import ChannelId
 from tidegate.cycles.guild_cycle import sync_guilds
-from tidegate.cycles.schedule.cycle_loop import CycleTimetable
+from tidegate.cycles.schedule.cycle_timetable import CycleTimetable
 from tidegate.cycles.schedule.guild_scheduler import GuildScheduler
 from tidegate.loopback.discord import World
 from tidegate.loopback.discord.world.permissions import Overwrite, Permission

@@ -22,8 +22,8 @@ from tidegate.core.errors import SignedOut
 from tidegate.core.ids import ChannelId
 from tidegate.cycles.cycle import CyclePolicy, run_cycle
 from tidegate.cycles.cycle_report import CycleReport
-from tidegate.cycles.schedule.cycle_loop import CycleTimetable
 from tidegate.cycles.schedule.cycle_scheduler import CycleScheduler
+from tidegate.cycles.schedule.cycle_timetable import CycleTimetable
 from tidegate.database.pool import Database
 from tidegate.lanes import Lane
 from tidegate.lanes.queries.calls import CallLog

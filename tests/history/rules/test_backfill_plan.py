@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.history.rules.end_rule import EndRule
 from tidegate.core.ids import Span
 from tidegate.history.rules.backfill_plan import (
     PAGE,
@@ -22,16 +23,9 @@ from tidegate.history.rules.backfill_plan import (
     next_round,
     reconciled_newest,
 )
-from tidegate.history.rules.coverage import (
-    Content,
-    Coverage,
-    EndRule,
-    PageAsked,
-    Walk,
-    proven,
-    proven_deleted,
-    unbroken,
-)
+from tidegate.history.rules.coverage import Content, Coverage
+from tidegate.history.rules.page_proof import proven, proven_deleted, unbroken
+from tidegate.history.rules.page_request import PageAsked, Walk
 
 NOON = datetime(2026, 11, 15, 12, tzinfo=UTC)
 DISCORD, TELEGRAM = PageDirection(upwards=True), PageDirection()

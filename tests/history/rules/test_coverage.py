@@ -9,21 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.history.rules.end_rule import EndRule
 from tidegate.core.errors import PlatformError
 from tidegate.core.ids import Span
-from tidegate.history.rules.coverage import (
-    START,
-    Content,
-    Coverage,
-    EndRule,
-    PageAsked,
-    Walk,
-    incomplete_before,
-    next_page,
-    proven,
-    proven_deleted,
-    unbroken,
-)
+from tidegate.history.rules.coverage import START, Content, Coverage, incomplete_before
+from tidegate.history.rules.page_proof import proven, proven_deleted, unbroken
+from tidegate.history.rules.page_request import PageAsked, Walk, next_page
 
 NOON = datetime(2026, 11, 15, 12, tzinfo=UTC)
 NEWEST = PageAsked(Walk.NEWEST)

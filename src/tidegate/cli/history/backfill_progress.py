@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 from contextlib import aclosing, asynccontextmanager
 from typing import TYPE_CHECKING
 
-from tidegate.core.terminal import ProgressBars, progress_bars
+from tidegate.core.progress_bars import ProgressBars, progress_bars
 
 if TYPE_CHECKING:
     from tidegate.app.composition import Runtime

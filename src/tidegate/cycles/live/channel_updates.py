@@ -30,8 +30,9 @@ from tidegate.history.deletion_check import Recalled, lacking, recall
 from tidegate.history.ingest import IngestTally, take_in
 from tidegate.history.queries import coverage, live_progress, messages
 from tidegate.history.queries.live_progress import ChangeCounter
-from tidegate.history.rules.coverage import Content, unbroken
+from tidegate.history.rules.coverage import Content
 from tidegate.history.rules.live_sequence import FollowedSequence, SequenceStep, follow
+from tidegate.history.rules.page_proof import unbroken
 from tidegate.lanes import Lane, parking_long_waits
 from tidegate.platforms.interface import BoxUpdates, ChannelUpdates, Head, Message
 from tidegate.scans.queries import scan_memory

@@ -23,7 +23,8 @@ from tidegate.cycles.schedule.cycle_requests import CycleRequests
 from tidegate.database.pool import AWAY, Connection
 from tidegate.history.ingest import IngestTally, take_in
 from tidegate.history.queries import channel_histories, coverage
-from tidegate.history.rules.coverage import Content, unbroken
+from tidegate.history.rules.coverage import Content
+from tidegate.history.rules.page_proof import unbroken
 from tidegate.media import avatars
 from tidegate.platforms.interface import Head, UpdateHint, UpdateStream
 from tidegate.scans.queries.scan_memory import ScanPlace

@@ -27,8 +27,9 @@ from tidegate.cycles.live.channel_updates import LiveUpdates
 from tidegate.cycles.message_count_check import recount
 from tidegate.cycles.preview_search import find_previews
 from tidegate.cycles.queries import cycles
-from tidegate.cycles.schedule.cycle_loop import LOOK_EVERY, CycleLoop, CycleTimetable, sooner
+from tidegate.cycles.schedule.cycle_loop import CycleLoop, sooner
 from tidegate.cycles.schedule.cycle_requests import CycleRequest, CycleRequests
+from tidegate.cycles.schedule.cycle_timetable import LOOK_EVERY, CycleTimetable
 from tidegate.database.pool import AWAY, Connection, Database, now_of
 from tidegate.history.backfill import backfill_missing
 from tidegate.history.background.verification import verify_some

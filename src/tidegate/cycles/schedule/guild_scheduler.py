@@ -11,15 +11,17 @@ from tidegate.channels.queries import guilds
 from tidegate.core.clock import Clock
 from tidegate.core.ids import AccountId, CallId, ChannelId
 from tidegate.core.task_groups import beside
+from tidegate.cycles.archived_threads import list_archived
 from tidegate.cycles.cycle import CyclePolicy
 from tidegate.cycles.cycle_report import CycleReport
 from tidegate.cycles.field_refill import refill
-from tidegate.cycles.guild_cycle import list_archived, run_guild_cycle
+from tidegate.cycles.guild_cycle import run_guild_cycle
 from tidegate.cycles.live.guild_events import GuildEvents
 from tidegate.cycles.message_count_check import recount
 from tidegate.cycles.queries import cycles
-from tidegate.cycles.schedule.cycle_loop import CycleLoop, CycleTimetable, sooner
+from tidegate.cycles.schedule.cycle_loop import CycleLoop, sooner
 from tidegate.cycles.schedule.cycle_requests import CycleRequest, CycleRequests
+from tidegate.cycles.schedule.cycle_timetable import CycleTimetable
 from tidegate.database.pool import Database, now_of
 from tidegate.history.backfill import backfill_missing
 from tidegate.history.background.verification import verify_some

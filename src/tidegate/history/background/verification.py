@@ -12,7 +12,7 @@ from tidegate.database.pool import Connection, now_of
 from tidegate.history.background.budgeted_reading import PASS_EVERY, calls_a_pass, read_within
 from tidegate.history.history_pages import Answer, HistoryPolicy, HistoryPortion, history_lock, load, read_page
 from tidegate.history.queries import verification
-from tidegate.history.rules.coverage import PageAsked, Walk
+from tidegate.history.rules.page_request import PageAsked, Walk
 from tidegate.history.rules.verification_round import DAY, begins_every, ends_at, next_bound, room
 from tidegate.scans.queries.scan_memory import ScanPlace
 from tidegate.scans.scan_context import ScanContext

@@ -12,7 +12,8 @@ from datetime import datetime
 from enum import StrEnum
 
 from tidegate.core.ids import MessageId, Span
-from tidegate.history.rules.coverage import START, Coverage, PageAsked, Walk
+from tidegate.history.rules.coverage import START, Coverage
+from tidegate.history.rules.page_request import PageAsked, Walk
 
 PAGE = 100
 """How many messages a full page has, on the platforms we read."""
