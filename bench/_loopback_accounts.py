@@ -22,7 +22,7 @@ from tidegate.database.pool import Database
 from tidegate.platforms.discord.connector import SIGN_IN
 from tidegate.platforms.interface import SignInAttempt
 from tidegate.platforms.telegram import TELEGRAM
-from tidegate.platforms.telegram.sign_in import sign_in
+from tidegate.platforms.telegram.account_sign_in import sign_in
 
 AT_ONCE = 10
 

@@ -12,8 +12,8 @@ from typing import Any
 
 import httpx
 
-from tidegate.access.queries import sign_ins
-from tidegate.access.queries.sign_ins import SessionSpan
+from tidegate.access.queries import page_sessions
+from tidegate.access.queries.page_sessions import SessionSpan
 from tidegate.core.clock import SystemClock
 from tidegate.core.ids import ChannelKey, MessageId
 from tidegate.database.pool import Database
@@ -136,7 +136,7 @@ async def _open(
     for number in range(STREAMS):
         if number % STREAMS_A_SESSION == 0:
             async with database.transaction() as connection:
-                secret = await sign_ins.begin_session(connection, host, A_DAY)
+                secret = await page_sessions.begin_session(connection, host, A_DAY)
             head = f"GET /events{query} HTTP/1.1\r\nHost: {host}:{port}\r\nCookie: {COOKIE}={secret}\r\n\r\n"
             request = head.encode()
         opened.append(await loop.create_connection(partial(Page, request), host, port))

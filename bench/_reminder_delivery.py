@@ -23,9 +23,9 @@ from tidegate.loopback.owned_account import add_account, open_lane
 from tidegate.loopback.telegram import TelegramServer, World
 from tidegate.platforms.interface import SignInAttempt
 from tidegate.platforms.telegram import TELEGRAM
+from tidegate.platforms.telegram.account_sign_in import sign_in
 from tidegate.platforms.telegram.client import TelegramAccount
 from tidegate.platforms.telegram.connector import LoopbackTelegram, telegram_opener
-from tidegate.platforms.telegram.sign_in import sign_in
 from tidegate.reminders import saved_reminder
 from tidegate.reminders.queries import reminders
 from tidegate.reminders.reminder_files import as_read

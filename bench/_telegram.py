@@ -27,8 +27,8 @@ from tidegate.loopback.telegram import TelegramServer, World
 from tidegate.loopback.telegram.world.channels import Channel
 from tidegate.platforms.interface import SignInAttempt
 from tidegate.platforms.telegram import TELEGRAM
+from tidegate.platforms.telegram.account_sign_in import sign_in
 from tidegate.platforms.telegram.connector import LoopbackTelegram, telegram_opener
-from tidegate.platforms.telegram.sign_in import sign_in
 from tidegate.scans.channel_catalogue import sync_channels
 
 UNPACED_SENDS = SendLimits(Allowance(ceiling=60_000))

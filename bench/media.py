@@ -50,8 +50,8 @@ from tidegate.platforms.discord import DISCORD
 from tidegate.platforms.discord.connector import SIGN_IN, discord_opener
 from tidegate.platforms.interface import SignInAttempt
 from tidegate.platforms.telegram import TELEGRAM
+from tidegate.platforms.telegram.account_sign_in import sign_in
 from tidegate.platforms.telegram.connector import ask_control, telegram_opener
-from tidegate.platforms.telegram.sign_in import sign_in
 from tidegate.scans.channel_catalogue import sync_channels
 from tidegate.scans.rules.call_plan import CallLimits
 from tidegate.scans.scan_context import ScanContext

@@ -31,8 +31,8 @@ from tidegate.database.pool import Address, Database
 from tidegate.loopback.telegram import TelegramServer, World
 from tidegate.platforms.interface import SignInAttempt
 from tidegate.platforms.telegram import TELEGRAM
+from tidegate.platforms.telegram.account_sign_in import sign_in
 from tidegate.platforms.telegram.connector import telegram_opener
-from tidegate.platforms.telegram.sign_in import sign_in
 from tidegate.workers.command_client import ask_owner
 from tidegate.workers.queries import commands
 

@@ -20,8 +20,8 @@ from tests.cli.program import TIDEGATE, at_terminal, environment, tidegate
 from tests.conftest import on_database
 from tests.database.data_folders import make_old_data
 from tests.servers import FAST, embedded, make_home
-from tidegate.access.queries import sign_ins, tokens
-from tidegate.access.queries.sign_ins import SessionSpan
+from tidegate.access.queries import operator_password, page_sessions, sign_in_links, tokens
+from tidegate.access.queries.page_sessions import SessionSpan
 from tidegate.access.queries.tokens import TokenScope
 from tidegate.database.embedded.data_folder import DataFolder
 from tidegate.database.embedded.server import Server, address_in
@@ -157,9 +157,9 @@ class TestBackup:
         async with database.transaction() as connection:
             for name in ("bot", "a reader"):
                 await tokens.add(connection, name, [TokenScope.READ], None)
-            await sign_ins.set_password(connection, "hash")
-            await sign_ins.begin_session(connection, "127.0.0.1", SessionSpan(DAY, DAY))
-            await sign_ins.make_link(connection)
+            await operator_password.set_password(connection, "hash")
+            await page_sessions.begin_session(connection, "127.0.0.1", SessionSpan(DAY, DAY))
+            await sign_in_links.make_link(connection)
         file = str(home / "backup")
 
         def run(*arguments: str, url: str) -> str:

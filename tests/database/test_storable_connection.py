@@ -21,7 +21,7 @@ from tidegate.history.queries import messages
 from tidegate.history.raw_json import unpack
 from tidegate.platforms.interface import Channel, File, FileHandle, FileKind, Message, Reaction, Topic
 from tidegate.platforms.telegram import TELEGRAM
-from tidegate.scans.queries import scan_memory
+from tidegate.scans.queries import topic_titles
 
 pytestmark = pytest.mark.both_servers
 
@@ -92,7 +92,7 @@ async def test_names_of_channels_and_topics(database: Database, title: str, topi
         account = await add_account(connection, "reader")
         await channels.see(connection, TELEGRAM, account, [Channel(ChannelId(5), title=title, forum=True)])
         [kept] = await channels.listing(connection)
-        await scan_memory.name_topics(connection, kept.key, [Topic(TopicId(7), topic)])
+        await topic_titles.name_topics(connection, kept.key, [Topic(TopicId(7), topic)])
 
 
 @FUZZ

@@ -28,13 +28,13 @@ from tests.servers import make_home
 from tests.upgrades.release import KEY, LATER_STEPS, SCHEMAS, Release, make_old_data_folder, newest_before
 from tests.upgrades.statement_proxy import Moment, StatementProxy, Stop
 from tests.waiting import until
-from tidegate.access.queries import sign_ins, tokens
+from tidegate.access.queries import operator_password, page_sessions, tokens
 from tidegate.accounts.queries import secrets
 from tidegate.database.embedded.server import ServerLease
 from tidegate.database.migrations import FOLDER, HEAD
 from tidegate.database.migrations.upgrade import upgrade
 from tidegate.database.pool import Address, Connection, Database
-from tidegate.web.auth.sign_in import is_password
+from tidegate.web.auth.operator_sign_in import is_password
 
 FRAME = "before and after the steps"
 """What an upgrade does beside its steps; all it does where there is no step to take."""
@@ -261,8 +261,8 @@ async def _open_doors(connection: Connection, facts: Mapping[str, Any]) -> None:
         "reader": ["read"], "steersman": ["steer"], "master": ["admin", "read", "steer"], "letters-bot": ["read"],
         "gone": None,
     }  # fmt: skip
-    assert await sign_ins.still_good(connection, [facts["session"]])
-    kept = await sign_ins.password_hash(connection)
+    assert await page_sessions.still_good(connection, [facts["session"]])
+    kept = await operator_password.password_hash(connection)
     assert kept is not None
     assert await is_password(kept, facts["password"])
 

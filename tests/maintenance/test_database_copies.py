@@ -15,7 +15,7 @@ from tests.conftest import on_database
 from tests.databases import rows
 from tests.maintenance.filled_database import fill, silent
 from tests.servers import DEBIAN
-from tidegate.access.queries import sign_ins, tokens
+from tidegate.access.queries import sign_in_links, tokens
 from tidegate.access.queries.tokens import TokenScope, TokenState
 from tidegate.database.embedded.pg_programs import wheel_programs
 from tidegate.database.pool import Address, Database
@@ -128,7 +128,7 @@ async def test_only_the_first_start_on_a_copy_resets_it(database: Database, targ
     async with opened(target) as restored:
         async with restored.transaction() as connection:
             assert await tokens.confirm(connection, "bot") == ["bot"]
-            await sign_ins.make_link(connection)
+            await sign_in_links.make_link(connection)
         await asyncio.gather(*(prepare(target, embedded=False) for _ in range(3)))
         assert await restored.pool.fetchval("SELECT count(*) FROM sign_in_links") == 1
         assert await restored.pool.fetchval("SELECT count(*) FROM events WHERE kind = 'access.reset'") == 1

@@ -31,8 +31,9 @@ from tidegate.database.pool import Database
 from tidegate.media.local_store import LocalStore
 from tidegate.media.queries import media_blobs, media_rules, served_files
 from tidegate.media.store import key_of
+from tidegate.media.thumbnails.thumbnail_limits import LIMITS, ThumbnailLimits
 from tidegate.media.thumbnails.thumbnail_loop import ThumbnailLoop
-from tidegate.media.thumbnails.thumbnailer import LIMITS, NoThumbnail, Thumbnailer, ThumbnailLimits
+from tidegate.media.thumbnails.thumbnailer import NoThumbnail, Thumbnailer
 from tidegate.platforms.interface import FileForm
 
 

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 
 from tests.web.browsing import Watched, browsing
 from tests.web.visiting import visiting
-from tidegate.access.queries import sign_ins
+from tidegate.access.queries import sign_in_links
 from tidegate.accounts.queries import accounts
 from tidegate.core.account import Standing
 from tidegate.database.pool import Database
@@ -25,7 +25,7 @@ async def pages(database: Database, **options: object) -> AsyncIterator[Watched]
 async def link(database: Database, base: str) -> str:
     """An address that signs somebody in, once."""
     async with database.transaction() as connection:
-        return f"{base}/sign-in?once={await sign_ins.make_link(connection)}"
+        return f"{base}/sign-in?once={await sign_in_links.make_link(connection)}"
 
 
 async def add_account(database: Database, name: str) -> None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from tidegate.access.queries import sign_ins
+from tidegate.access.queries import operator_password
 from tidegate.database.pool import Database
-from tidegate.web.auth.sign_in import hash_password
+from tidegate.web.auth.operator_sign_in import hash_password
 
 PASSWORD = "correct horse battery"
 
 
 async def set_password(database: Database) -> None:
     async with database.transaction() as connection:
-        await sign_ins.set_password(connection, await hash_password(PASSWORD))
+        await operator_password.set_password(connection, await hash_password(PASSWORD))

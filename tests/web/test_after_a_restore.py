@@ -14,12 +14,13 @@ from tests.databases import empty_database
 from tests.maintenance.filled_database import silent
 from tests.web.api_client import refused
 from tests.web.visiting import HTML, visiting
-from tidegate.access.queries import sign_ins, tokens
-from tidegate.access.queries.sign_ins import SessionSpan, charge_try
+from tidegate.access.queries import operator_password, page_sessions, password_tries, sign_in_links, tokens
+from tidegate.access.queries.page_sessions import SessionSpan
+from tidegate.access.queries.password_tries import charge_try
 from tidegate.access.queries.tokens import TokenScope
 from tidegate.database.pool import Address, Database
 from tidegate.maintenance.backup_restore import back_up, restore
-from tidegate.web.auth.sign_in import hash_password
+from tidegate.web.auth.operator_sign_in import hash_password
 from tidegate.web.site_address import COOKIE
 
 DAY = timedelta(days=1)
@@ -38,10 +39,10 @@ class Doors:
 async def open_doors(database: Database) -> Doors:
     async with database.transaction() as connection:
         token = await tokens.add(connection, "bot", [TokenScope.READ], None)
-        await sign_ins.set_password(connection, await hash_password(PASSWORD))
-        session = await sign_ins.begin_session(connection, "127.0.0.1", SessionSpan(DAY, DAY))
-        link = await sign_ins.make_link(connection)
-        for _ in range(sign_ins.TRIES_OF_ONE):
+        await operator_password.set_password(connection, await hash_password(PASSWORD))
+        session = await page_sessions.begin_session(connection, "127.0.0.1", SessionSpan(DAY, DAY))
+        link = await sign_in_links.make_link(connection)
+        for _ in range(password_tries.TRIES_OF_ONE):
             await charge_try(connection, "127.0.0.1")
     return Doors(token, session, link)
 

@@ -18,8 +18,8 @@ from tests.scans.stored_channels import add_account, add_channel
 from tests.waiting import PATIENCE
 from tests.web.chat_channel import harbour, store
 from tests.web.visiting import sign_in, visiting
-from tidegate.access.queries import sign_ins
-from tidegate.access.queries.sign_ins import SessionSpan
+from tidegate.access.queries import page_sessions
+from tidegate.access.queries.page_sessions import SessionSpan
 from tidegate.channels.queries.channels import KnownChannel
 from tidegate.core.ids import MessageId
 from tidegate.database.pool import Database
@@ -66,7 +66,7 @@ async def news(database: Database) -> AsyncIterator[EventStream]:
 async def opened(database: Database, news: EventStream, kept: KnownChannel) -> AsyncIterator[Chat]:
     async with database.transaction() as connection:
         span = SessionSpan(timedelta(days=1), timedelta(days=90))
-        secret = await sign_ins.begin_session(connection, "127.0.0.1", span)
+        secret = await page_sessions.begin_session(connection, "127.0.0.1", span)
     async with aclosing(news.stream(secret, chat=kept.key)) as stream:
         assert await anext(stream) == b"retry: 1000\n\n"
         yield Chat(stream)

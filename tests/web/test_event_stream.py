@@ -15,8 +15,8 @@ import pytest
 from tests.waiting import PATIENCE, until
 from tests.web.event_listener import listening, looked_after_often, settled
 from tests.web.visiting import loaded, sign_in, visiting
-from tidegate.access.queries import sign_ins
-from tidegate.access.queries.sign_ins import SessionSpan
+from tidegate.access.queries import operator_password, page_sessions
+from tidegate.access.queries.page_sessions import SessionSpan
 from tidegate.core.ids import RunId
 from tidegate.cycles.cycle_report import CycleReport
 from tidegate.database.pool import Database
@@ -49,7 +49,9 @@ async def client(database: Database) -> AsyncIterator[httpx.AsyncClient]:
 async def signed_in(database: Database) -> str:
     """The secret of a browser's session."""
     async with database.transaction() as connection:
-        return await sign_ins.begin_session(connection, "127.0.0.1", SessionSpan(timedelta(days=1), timedelta(days=90)))
+        return await page_sessions.begin_session(
+            connection, "127.0.0.1", SessionSpan(timedelta(days=1), timedelta(days=90))
+        )
 
 
 async def happen(database: Database, event: EventData, subject: str = "x") -> None:
@@ -227,7 +229,7 @@ async def test_signing_out_ends_the_streams_of_that_browser_alone(
         await happen(database, AccountPaused(until=None))
         await families(messages, {"account"})
         async with database.transaction() as connection:
-            await sign_ins.end_session(connection, client.cookies[COOKIE])
+            await page_sessions.end_session(connection, client.cookies[COOKIE])
         assert [news async for _, news in messages if "cycle" in news["families"]] == []
         await happen(database, CYCLE_ENDED)
         assert await families(others, {"cycle"})
@@ -240,7 +242,7 @@ async def test_a_new_password_ends_every_stream(client: httpx.AsyncClient, datab
     """Signing everybody out ends what they hear as well."""
     async with listening(client) as messages:
         async with database.transaction() as connection:
-            await sign_ins.set_password(connection, "another")
+            await operator_password.set_password(connection, "another")
         assert [news async for _, news in messages if "cycle" in news["families"]] == []
 
 

@@ -10,7 +10,7 @@ import pytest
 from tests.archives.waiting_sets import add_reader, take, waiting
 from tests.recorded_events import can_be_told, unknown_event
 from tests.web.visiting import sign_in, visiting
-from tidegate.access.queries import sign_ins, tokens
+from tidegate.access.queries import page_sessions, tokens
 from tidegate.access.queries.tokens import TokenScope
 from tidegate.accounts.queries import accounts
 from tidegate.archives.queries import archive_list, archive_pauses, indexing_queue
@@ -131,9 +131,9 @@ class TestAccounts:
 class TestAccess:
     async def test_who_may_do_what(self, database: Database) -> None:
         """Where browsers came from, what tokens may do and who made them, and what a copy no longer believes."""
-        span = sign_ins.SessionSpan(timedelta(days=1), timedelta(days=9))
+        span = page_sessions.SessionSpan(timedelta(days=1), timedelta(days=9))
         async with database.transaction() as connection:
-            await sign_ins.begin_session(connection, "127.0.0.1", span)
+            await page_sessions.begin_session(connection, "127.0.0.1", span)
             await tokens.add(connection, "bot", [TokenScope.READ], None, by="root")
             await database_copies.distrust(connection, because="restored")
         assert await words_of(database, "sign_in.begun") == ["from 127.0.0.1"]

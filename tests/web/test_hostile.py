@@ -14,7 +14,7 @@ from tests.web.operator_password import PASSWORD, set_password
 from tests.web.reminder_client import GROUPS, filled
 from tests.web.visiting import HTML, htmx, sign_in, visiting
 from tests.web.web_client import answering
-from tidegate.access.queries import sign_ins
+from tidegate.access.queries import sign_in_links
 from tidegate.access.queries.tokens import TokenScope
 from tidegate.database.pool import Database
 from tidegate.reminders.queries import target_lists
@@ -81,7 +81,7 @@ class TestInput:
         guessed = await client.post("/sign-in/once", data={"once": "guessed", "password": "short"})
         assert (guessed.status_code, "was used already or is too old" in guessed.text) == (403, True)
         async with database.transaction() as connection:
-            secret = await sign_ins.make_link(connection)
+            secret = await sign_in_links.make_link(connection)
         known = await client.post("/sign-in/once", data={"once": secret, "password": "short"})
         assert (known.status_code, "must have 10" in known.text) == (400, True)
 

@@ -6,7 +6,7 @@ import httpx
 import pytest
 
 from tests.web.visiting import loaded, visiting
-from tidegate.access.queries import sign_ins
+from tidegate.access.queries import password_tries, sign_in_links
 from tidegate.core.errors import BadInput
 from tidegate.database.pool import Database
 
@@ -25,7 +25,7 @@ async def client_told(client: httpx.AsyncClient, database: Database, headers: He
 async def begin(client: httpx.AsyncClient, database: Database, headers: Headers | None = None) -> httpx.Response:
     client.cookies.clear()
     async with database.transaction() as connection:
-        link = await sign_ins.make_link(connection)
+        link = await sign_in_links.make_link(connection)
     answer = await client.post("/sign-in/once", data={"once": link}, headers=headers or {})
     assert answer.status_code == 303
     return answer
@@ -64,7 +64,7 @@ class TestTheClient:
     async def test_made_up_addresses_do_not_add_tries(self, database: Database) -> None:
         """Behind a proxy that adds the real one, as each proxy does, a new made-up address is the same client."""
         async with visiting(database, TIDEGATE_WEB_PROXIES="127.0.0.1") as client:
-            for number in range(sign_ins.TRIES_OF_ONE):
+            for number in range(password_tries.TRIES_OF_ONE):
                 made_up = {"x-forwarded-for": f"203.0.113.{number}, 192.0.2.1"}
                 assert (await client.post("/sign-in", data={"password": "wrong"}, headers=made_up)).status_code == 403
             made_up = {"x-forwarded-for": "203.0.113.99, 192.0.2.1"}

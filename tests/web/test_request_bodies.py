@@ -20,7 +20,7 @@ from tests.history.stored_messages import kept
 from tests.web.api_client import client, refused
 from tests.web.visiting import sign_in, visiting
 from tidegate.database.pool import Database
-from tidegate.web.auth.sign_in import signing_in
+from tidegate.web.auth.operator_sign_in import signing_in
 from tidegate.web.openapi import api
 from tidegate.web.pages import guarded_pages
 from tidegate.web.server.request_bodies import MOST_FIELDS, BodyRoute, _form

@@ -12,9 +12,9 @@ import pytest
 from tests.held import holding
 from tests.web.event_listener import listening, looked_after_often
 from tests.web.visiting import htmx, sign_in, visiting
-from tidegate.access.queries import sign_ins
+from tidegate.access.queries import operator_password, password_tries, sign_in_links
 from tidegate.database.pool import Database
-from tidegate.web.auth.sign_in import hash_password
+from tidegate.web.auth.operator_sign_in import hash_password
 
 __all__ = ["looked_after_often"]  # a fixture
 
@@ -31,7 +31,7 @@ async def client(database: Database) -> AsyncIterator[httpx.AsyncClient]:
 
 async def set_password(database: Database) -> None:
     async with database.transaction() as connection:
-        await sign_ins.set_password(connection, await hash_password(PASSWORD))
+        await operator_password.set_password(connection, await hash_password(PASSWORD))
 
 
 async def guess(client: httpx.AsyncClient, times: int, **headers: str) -> list[int]:
@@ -73,7 +73,7 @@ class TestEverywhere:
         async with visiting(database) as other:
             await sign_in(other, database)
             async with database.transaction() as connection:
-                link = await sign_ins.make_link(connection)
+                link = await sign_in_links.make_link(connection)
             async with listening(other) as stream:
                 answer = await client.post("/settings/sign-out-everywhere", headers=htmx(token))
                 assert answer.headers["hx-redirect"] == "/sign-in"
@@ -90,7 +90,7 @@ class TestEverywhere:
         """Who got hold of one could choose another password with it."""
         token = await sign_in(client, database)
         async with database.transaction() as connection:
-            link = await sign_ins.make_link(connection)
+            link = await sign_in_links.make_link(connection)
         await client.post("/settings/password", data={"password": PASSWORD}, headers=htmx(token))
         assert (await client.post("/sign-in/once", data={"once": link})).status_code == 403
 
@@ -103,7 +103,7 @@ class TestGuessing:
         await set_password(database)
         token = await sign_in(client, database)
         async with visiting(database) as attacker:
-            assert (await guess(attacker, sign_ins.TRIES_OF_ONE + 1))[-1] == 429
+            assert (await guess(attacker, password_tries.TRIES_OF_ONE + 1))[-1] == 429
         assert (await client.get("/settings")).status_code == 200
         assert (await client.post("/sign-in", data={"password": PASSWORD})).status_code == 303
         token = re.findall(r'name="change_token" value="([0-9a-f]+)"', (await client.get("/settings")).text)[0]
@@ -120,9 +120,9 @@ class TestGuessing:
         token = await sign_in(client, database)
         tried = [
             await client.post("/settings/password", data={"current": "wrong", "password": NEW}, headers=htmx(token))
-            for _ in range(sign_ins.TRIES_OF_ONE + 1)
+            for _ in range(password_tries.TRIES_OF_ONE + 1)
         ]
-        assert [one.status_code for one in tried] == [403] * sign_ins.TRIES_OF_ONE + [429]
+        assert [one.status_code for one in tried] == [403] * password_tries.TRIES_OF_ONE + [429]
         async with visiting(database) as other:
             assert (await other.post("/sign-in", data={"password": PASSWORD})).status_code == 303
 
@@ -130,26 +130,28 @@ class TestGuessing:
         self, database: Database, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """The bound on all together holds for addresses from which nobody ever signed in; a link always works."""
-        monkeypatch.setattr(sign_ins, "TRIES_OF_ALL", sign_ins.TRIES_OF_ONE + 3)  # each try costs a slow hash
+        monkeypatch.setattr(
+            password_tries, "TRIES_OF_ALL", password_tries.TRIES_OF_ONE + 3
+        )  # each try costs a slow hash
         await set_password(database)
         known, strange = {"x-forwarded-for": "192.0.2.1"}, {"x-forwarded-for": "198.51.100.9"}
         async with visiting(database, TIDEGATE_WEB_PROXIES="127.0.0.1") as client:
             assert (await client.post("/sign-in", data={"password": PASSWORD}, headers=known)).status_code == 303
             client.cookies.clear()
-            for number in range(sign_ins.TRIES_OF_ALL):
+            for number in range(password_tries.TRIES_OF_ALL):
                 assert await guess(client, 1, **{"x-forwarded-for": f"203.0.113.{number}"}) == [403]
             assert (await client.post("/sign-in", data={"password": PASSWORD}, headers=strange)).status_code == 429
             assert (await client.post("/sign-in", data={"password": PASSWORD}, headers=known)).status_code == 303
             client.cookies.clear()
             async with database.transaction() as connection:
-                link = await sign_ins.make_link(connection)
+                link = await sign_in_links.make_link(connection)
             assert (await client.post("/sign-in/once", data={"once": link}, headers=strange)).status_code == 303
 
     async def test_a_line_with_many_addresses_is_one_client(self, database: Database) -> None:
         """Whoever has an IPv6 /64, as every home has, has no more tries than with one address."""
         await set_password(database)
         async with visiting(database, TIDEGATE_WEB_PROXIES="127.0.0.1") as client:
-            for number in range(sign_ins.TRIES_OF_ONE):
+            for number in range(password_tries.TRIES_OF_ONE):
                 assert await guess(client, 1, **{"x-forwarded-for": f"2001:db8:1:2:{number}::1"}) == [403]
             assert await guess(client, 1, **{"x-forwarded-for": "2001:db8:1:2:ffff::1"}) == [429]
             assert await guess(client, 1, **{"x-forwarded-for": "2001:db8:1:3::1"}) == [403]

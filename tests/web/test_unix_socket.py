@@ -21,7 +21,7 @@ from tests.users import as_root
 from tests.waiting import PATIENCE
 from tests.web.visiting import loaded
 from tests.web.web_client import PLAIN
-from tidegate.access.queries import sign_ins
+from tidegate.access.queries import sign_in_links
 from tidegate.core.errors import BadInput
 from tidegate.database.pool import Database
 from tidegate.web import listening, make_app, serve_web
@@ -79,7 +79,7 @@ class TestListening:
         """Members of the group could else be anybody."""
         async with visiting(database, tmp_path, **variables) as opened:
             async with database.transaction() as connection:
-                link = await sign_ins.make_link(connection)
+                link = await sign_in_links.make_link(connection)
             headers = {"x-forwarded-for": "203.0.113.9, 192.0.2.1"}
             answer = await opened.post("/sign-in/once", data={"once": link}, headers=headers)
             assert answer.status_code == 303

@@ -10,7 +10,7 @@ from pathlib import Path
 import httpx
 
 from tests.web.web_client import answering
-from tidegate.access.queries import sign_ins
+from tidegate.access.queries import sign_in_links
 from tidegate.app.setting_sources import LoadedSettings, load
 from tidegate.database.pool import Database
 from tidegate.web import make_app
@@ -35,7 +35,7 @@ async def visiting(database: Database, **variables: str) -> AsyncIterator[httpx.
 async def sign_in(client: httpx.AsyncClient, database: Database, *, prefix: str = "") -> str:
     """Begin a session for *client*; returns the token that its forms carry."""
     async with database.transaction() as connection:
-        secret = await sign_ins.make_link(connection)
+        secret = await sign_in_links.make_link(connection)
     answer = await client.post(f"{prefix}/sign-in/once", data={"once": secret})
     assert (answer.status_code, COOKIE in client.cookies) == (303, True)
     return change_token((await client.get(f"{prefix}/settings")).text)

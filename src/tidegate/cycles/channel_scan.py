@@ -30,7 +30,7 @@ from tidegate.history.rules.page_proof import proven, unbroken
 from tidegate.history.rules.page_request import PageAsked, next_page
 from tidegate.media import avatars
 from tidegate.platforms.interface import ChannelUpdates, Difference, FilePage, FileSearch, Head, TooLong, Topic
-from tidegate.scans.queries import scan_memory
+from tidegate.scans.queries import scan_memory, topic_titles
 from tidegate.scans.queries.scan_memory import ScanPlace
 from tidegate.scans.rules.call_plan import ReadPlan
 from tidegate.scans.rules.scan_decision import INDEX_LAG, ScanMemory, ScanOutcome, Verdict, after_scan, search_above
@@ -342,7 +342,7 @@ async def name_topics(scan: PlaceScan) -> None:
         answer = await scan.context.lane.topics_by_id(scan.place.channel, batch, cycle=scan.context.cycle)
         async with scan.context.database.transaction() as connection:
             await accounts.fence(connection, scan.context.lane.claim())
-            await scan_memory.name_topics(connection, scan.place.key, answer.values())
+            await topic_titles.name_topics(connection, scan.place.key, answer.values())
 
 
 async def topic_heads(context: ScanContext, place: ScanPlace, wanted: tuple[int, ...]) -> dict[TopicId, Topic]:
@@ -354,5 +354,5 @@ async def topic_heads(context: ScanContext, place: ScanPlace, wanted: tuple[int,
         found |= {topic.id: topic for topic in answer.values()}
     async with context.database.transaction() as connection:
         await accounts.fence(connection, context.lane.claim())
-        await scan_memory.name_topics(connection, place.key, found.values())
+        await topic_titles.name_topics(connection, place.key, found.values())
     return found

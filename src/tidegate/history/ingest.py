@@ -23,7 +23,7 @@ from tidegate.media import avatars
 from tidegate.media.noted_files import note_files
 from tidegate.people.queries import people
 from tidegate.platforms.interface import ChannelUpdates, FileHandle, FileKind, Message, Topic
-from tidegate.scans.queries import scan_memory
+from tidegate.scans.queries import topic_titles
 from tidegate.scans.queries.scan_memory import ScanPlace
 
 _TAKES_PARTS = (*OPEN, "failed", "given_up")
@@ -241,9 +241,9 @@ async def _note_topics(
             newest[message.topic] = message.id
             if message.topic_event is not None and message.topic_event.title:
                 named[message.topic] = Topic(message.topic, message.topic_event.title)
-    untitled = await scan_memory.note_topics(connection, place.key, newest) if newest else []
+    untitled = await topic_titles.note_topics(connection, place.key, newest) if newest else []
     if named:
-        await scan_memory.name_topics(connection, place.key, named.values())
+        await topic_titles.name_topics(connection, place.key, named.values())
     if gone:
-        await scan_memory.lose_topics(connection, place.key, gone)
+        await topic_titles.lose_topics(connection, place.key, gone)
     tally.untitled |= set(untitled) - named.keys()

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 
 import structlog
 
-from tidegate.access.queries import sign_ins, tokens
+from tidegate.access.queries import operator_password, page_sessions, tokens
 from tidegate.database.pg_address import connect
 from tidegate.database.pool import Connection
 from tidegate.events.kinds.access import AccessReset
@@ -47,12 +47,12 @@ async def reset_work(connection: Connection) -> None:
 async def distrust(connection: Connection, *, because: str) -> DistrustedAccess:
     """Treat the database as a copy: reset all access, which the original may have revoked since."""
     await reset_work(connection)
-    sessions, links = await sign_ins.forget_everybody(connection)
+    gone, links = await page_sessions.forget_everybody(connection)
     found = DistrustedAccess(
         tokens=await tokens.unconfirm_all(connection),
-        sessions=sessions,
+        sessions=gone,
         links=links,
-        has_password=await sign_ins.password_hash(connection) is not None,
+        has_password=await operator_password.password_hash(connection) is not None,
     )
     await feed.record(connection, because, AccessReset(**asdict(found)))
     await note_place(connection)

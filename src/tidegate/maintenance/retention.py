@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import Protocol
 
-from tidegate.access.queries import sign_ins, tokens
+from tidegate.access.queries import password_tries, sign_in_retention, tokens
 from tidegate.archives.queries import previews
 from tidegate.core.message_content import ExpiredMessages
 from tidegate.cycles.queries import cycles
@@ -47,8 +47,8 @@ class Retention:
     media: timedelta = timedelta(days=1)
     early_deletions: timedelta = timedelta(days=1)
     sessions: timedelta = timedelta()
-    sign_in_tries: timedelta = sign_ins.TRIES_IN
-    sign_in_clients: timedelta = sign_ins.KNOWN_FOR
+    sign_in_tries: timedelta = password_tries.TRIES_IN
+    sign_in_clients: timedelta = password_tries.KNOWN_FOR
     expired_tokens: timedelta = timedelta(days=30)
     hours: timedelta = hour_sums.KEPT_FOR
     storage_days: timedelta = hour_sums.STORAGE_KEPT_FOR
@@ -84,9 +84,9 @@ def _work(keep: Retention) -> dict[str, tuple[timedelta, Prune]]:
         "pictures": (keep.pictures, previews.prune),
         "expired_messages": (timedelta(), partial(end_expired, outcome=keep.expired_messages)),
         "early_deletions": (keep.early_deletions, deletions.prune_early_deletions),
-        "sessions": (keep.sessions, sign_ins.prune_sessions),
-        "sign_in_tries": (keep.sign_in_tries, sign_ins.prune_tries),
-        "sign_in_clients": (keep.sign_in_clients, sign_ins.prune_clients),
+        "sessions": (keep.sessions, sign_in_retention.prune_sessions),
+        "sign_in_tries": (keep.sign_in_tries, sign_in_retention.prune_tries),
+        "sign_in_clients": (keep.sign_in_clients, sign_in_retention.prune_clients),
         "expired_tokens": (keep.expired_tokens, tokens.prune_expired),
         "message_hours": (keep.hours, hour_sums.prune_message_hours),
         "account_hours": (keep.hours, hour_sums.prune_account_hours),

@@ -17,7 +17,7 @@ from tidegate.database.pool import Database
 from tidegate.lanes import Lane
 from tidegate.media import avatars
 from tidegate.platforms.interface import Channel, Cursor, Topic
-from tidegate.scans.queries import scan_memory
+from tidegate.scans.queries import scan_memory, topic_titles
 from tidegate.scans.queries.scan_memory import ScanPlace
 
 log = structlog.get_logger()
@@ -72,7 +72,7 @@ async def sync_topics(
         page = await lane.topics(forum.number, cursor, cycle=cycle)
         seen |= {topic.id: topic for topic in page.topics}
         async with owned_transaction(database, lane.claim()) as connection:
-            await scan_memory.name_topics(connection, forum.key, page.topics)
+            await topic_titles.name_topics(connection, forum.key, page.topics)
         if page.next is None or page.next in followed:  # a list that repeats itself has no further topics
             break
         cursor = page.next
@@ -105,7 +105,7 @@ async def _ask_for(
     for start in range(0, len(missing), IDS_A_CALL):
         topics = await lane.topics_by_id(forum.number, missing[start : start + IDS_A_CALL], cycle=cycle)
         async with owned_transaction(database, lane.claim()) as connection:
-            await scan_memory.name_topics(connection, forum.key, topics.values())
+            await topic_titles.name_topics(connection, forum.key, topics.values())
 
 
 async def list_topics_daily(lane: Lane, database: Database) -> int:

@@ -14,7 +14,7 @@ from tidegate.app.setting_sources import LoadedSettings, load
 from tidegate.core.clock import SystemClock
 from tidegate.database.pool import Database
 from tidegate.web import page_response
-from tidegate.web.auth.sign_in import send_to_sign_in, signing_in
+from tidegate.web.auth.operator_sign_in import send_to_sign_in, signing_in
 from tidegate.web.live.event_stream import EventStream
 from tidegate.web.openapi import api
 from tidegate.web.pages import guarded_pages

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from fastapi import Request
 
-from tidegate.access.queries.sign_ins import SessionSpan
+from tidegate.access.queries.page_sessions import SessionSpan
 from tidegate.app.settings import Settings
 from tidegate.core.rules.trusted_proxies import Proxies, read_proxies
 

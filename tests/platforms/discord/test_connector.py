@@ -21,8 +21,8 @@ from tidegate.loopback.discord import DiscordServer, World
 from tidegate.loopback.discord.world.history import Attachment
 from tidegate.loopback.discord.world.places import Bot, Channel, Guild
 from tidegate.platforms.account_proxy import PROXY
+from tidegate.platforms.discord.account_sign_in import sign_in
 from tidegate.platforms.discord.connector import SIGN_IN, discord_opener
-from tidegate.platforms.discord.sign_in import sign_in
 from tidegate.platforms.interface import SignInAttempt, UpdateStream
 
 LISTENING = ["GET /users/@me", "GET /applications/@me", "GET /gateway/bot", "gateway identify"]

@@ -18,8 +18,8 @@ from tidegate.loopback.platform_set import Platforms
 from tidegate.loopback.telegram import TelegramServer
 from tidegate.loopback.world_document import SMALL_WORLD, make_worlds
 from tidegate.platforms.interface import SignInAttempt
+from tidegate.platforms.telegram.account_sign_in import sign_in
 from tidegate.platforms.telegram.connector import ask_control
-from tidegate.platforms.telegram.sign_in import sign_in
 from tidegate.web import listen, serve_web
 
 

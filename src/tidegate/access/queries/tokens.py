@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import secrets
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from enum import StrEnum
 import asyncpg
 
 from tidegate.access.rules.grant_comparison import Grant
+from tidegate.access.rules.secret_hash import secret_hash
 from tidegate.core.errors import BadInput, NothingToDo, NotThere
 from tidegate.core.ids import ChannelKey
 from tidegate.database.pool import Connection, rows_deleted
@@ -85,7 +85,7 @@ async def add(
         INSERT INTO tokens (name, hash, scopes, channels, expires_at) VALUES ($1, $2, $3, $4, $5)
         ON CONFLICT (name) DO NOTHING RETURNING true
         """,
-        name, _hash(secret), [scope.value for scope in scopes], None if channels is None else list(channels),
+        name, secret_hash(secret), [scope.value for scope in scopes], None if channels is None else list(channels),
         expires_at,
     )  # fmt: skip
     if not made:
@@ -154,7 +154,7 @@ async def count_unconfirmed(connection: Connection) -> int:
 
 async def find(connection: Connection, secret: str) -> Token | None:
     """The token with that secret, in any state. The use of an active one is noted at most once a minute."""
-    row = await connection.fetchrow(f"{_SHOWN} WHERE t.hash = $1", _hash(secret))
+    row = await connection.fetchrow(f"{_SHOWN} WHERE t.hash = $1", secret_hash(secret))
     if row is None:
         return None
     token = _token(row)
@@ -192,7 +192,3 @@ _SHOWN = """
 def _token(row: asyncpg.Record, *, private: bool = True) -> Token:
     titles = row["titles" if private else "public_titles"]
     return from_row(Token, row, scopes=frozenset(row["scopes"]), state=TokenState(row["state"]), titles=titles)
-
-
-def _hash(secret: str) -> bytes:
-    return hashlib.sha256(secret.encode()).digest()

@@ -11,7 +11,7 @@ import typer
 
 from tidegate.app.platform_registry import platforms
 from tidegate.cli import command_runner
-from tidegate.cli.accounts.sign_in import TerminalPrompts, standing_of
+from tidegate.cli.accounts.sign_in_prompts import TerminalPrompts, standing_of
 from tidegate.cli.options import AccountName, Json, PlatformName
 from tidegate.core import terminal
 from tidegate.core.account import AccountState, Standing
@@ -246,7 +246,7 @@ async def _set(name: str, standing: Standing | None, rename: str | None, proxy: 
 
 async def _proxy_address(written: str | None) -> ProxyAddress | None:
     """The proxy of an option, which is asked for where it is "-"; None for none."""
-    from tidegate.cli.accounts.sign_in import hidden_answer
+    from tidegate.cli.accounts.sign_in_prompts import hidden_answer
     from tidegate.core.rules.outgoing_proxy import parse_proxy
 
     given = await hidden_answer("Proxy, such as socks5://USER:PASSWORD@HOST:1080") if written == "-" else written

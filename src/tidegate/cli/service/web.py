@@ -57,24 +57,24 @@ async def _web() -> None:
 
 async def _print_link() -> None:
     """For an operator who is locked out: it needs access to this machine."""
-    from tidegate.access.queries import sign_ins
+    from tidegate.access.queries import sign_in_links
 
     settings = command_runner.settings()
     address = address_of(settings)
     async with command_runner.runtime(settings) as runtime, runtime.database.transaction() as connection:
-        secret = await sign_ins.make_link(connection)
+        secret = await sign_in_links.make_link(connection)
     terminal.print_line(link(address, secret))
     terminal.say("It signs you in once, within a day, and lets you choose a new password.")
 
 
 async def greet(database: Database, address: str) -> None:
     """While no password is set, print a sign-in link; each start makes a new one."""
-    from tidegate.access.queries import sign_ins
+    from tidegate.access.queries import operator_password, sign_in_links
 
     async with database.transaction() as connection:
-        if await sign_ins.password_hash(connection) is not None:
+        if await operator_password.password_hash(connection) is not None:
             return
-        secret = await sign_ins.make_link(connection)
+        secret = await sign_in_links.make_link(connection)
     terminal.say(f"Sign in, once, and choose a password: {link(address, secret)}")
 
 

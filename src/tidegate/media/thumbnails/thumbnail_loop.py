@@ -25,7 +25,8 @@ from tidegate.media.queries.media_files import KeptBytes
 from tidegate.media.queries.thumbnails import WaitingPicture
 from tidegate.media.rules.media_policy import total_limit
 from tidegate.media.store import BytesMissing, MediaStore
-from tidegate.media.thumbnails.thumbnailer import DRAWN_AS, LIMITS, NoThumbnail, Thumbnailer
+from tidegate.media.thumbnails.thumbnail_limits import LIMITS
+from tidegate.media.thumbnails.thumbnailer import DRAWN_AS, NoThumbnail, Thumbnailer
 
 EVERY = timedelta(seconds=10)
 LEFT_FOR = timedelta(hours=1)

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import asyncio
 import platform
-from dataclasses import dataclass
 
 from tidegate.core.child_protocol import Frame, pack
 from tidegate.core.errors import TidegateError
 from tidegate.core.sandbox.limited_child import LimitExceeded, SuccessiveChildren
 from tidegate.media.rules.content_type import HEAD, content_type
+from tidegate.media.thumbnails.thumbnail_limits import LIMITS, ThumbnailLimits
 
 PICTURES = ("image/png", "image/jpeg", "image/gif", "image/webp", "image/avif")
 """The types of which thumbnails are made."""
@@ -26,21 +26,6 @@ _LONGEST_REASON = 200
 
 class NoThumbnail(TidegateError):
     """No thumbnail can be made of these bytes; the sentence says why."""
-
-
-@dataclass(frozen=True, slots=True)
-class ThumbnailLimits:
-    """Limits for one picture."""
-
-    bytes: int = 32 * 1024 * 1024  # of its file
-    pixels: int = 50_000_000
-    memory: int = 640 * 1024 * 1024  # of the child, in bytes
-    seconds: int = 10  # of processor time
-    edge: int = 480  # the longer side of the thumbnail
-    drawn: int = 1024 * 1024  # bytes of the thumbnail
-
-
-LIMITS = ThumbnailLimits()
 
 
 class Thumbnailer(SuccessiveChildren):

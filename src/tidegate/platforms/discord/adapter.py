@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from tidegate.core.account import Account
 from tidegate.core.clock import Clock
+from tidegate.platforms.discord.account_sign_in import sign_in
 from tidegate.platforms.discord.connector import discord_opener
-from tidegate.platforms.discord.sign_in import sign_in
 from tidegate.platforms.interface import Me, SignInAttempt, TokenPrompts, Vault
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from tidegate.core.account import Account
 from tidegate.core.clock import Clock
 from tidegate.platforms.interface import Me, PhonePrompts, SignInAttempt, Vault
+from tidegate.platforms.telegram.account_sign_in import sign_in
 from tidegate.platforms.telegram.connector import telegram_opener
 from tidegate.platforms.telegram.raw_client import TelegramApplication
-from tidegate.platforms.telegram.sign_in import sign_in
 
 
 class TelegramAdapter:

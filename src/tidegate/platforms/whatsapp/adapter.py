@@ -8,8 +8,8 @@ from typing import Protocol
 from tidegate.core.account import Account
 from tidegate.core.clock import Clock
 from tidegate.platforms.interface import DevicePrompts, Me, SignInAttempt, Vault
+from tidegate.platforms.whatsapp.account_sign_in import sign_in
 from tidegate.platforms.whatsapp.connector import DEVICE, WhatsAppSessionStore, whatsapp_opener
-from tidegate.platforms.whatsapp.sign_in import sign_in
 
 
 class DeviceKeys(WhatsAppSessionStore, Protocol):

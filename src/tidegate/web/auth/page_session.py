@@ -7,7 +7,7 @@ from typing import Annotated
 
 from fastapi import Depends, Request
 
-from tidegate.access.queries import sign_ins
+from tidegate.access.queries import page_sessions
 from tidegate.events.queries import feed
 from tidegate.events.queries.feed import START, FeedCursor
 from tidegate.web.auth import csrf
@@ -45,7 +45,7 @@ async def guarded(request: Request, database: InDatabase) -> SignedInVisitor:
     """Every page depends on it: a session, and for a change also our own form."""
     secret = shown_secret(request)
     async with database.connection() as connection:
-        session = await sign_ins.find_session(connection, secret, site_of(request).sessions)
+        session = await page_sessions.find_session(connection, secret, site_of(request).sessions)
         if session is None:
             raise SignInFirst
         visitor = SignedInVisitor(secret, START if is_htmx(request) else await feed.latest(connection))

@@ -15,7 +15,7 @@ from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import Any
 
-from tidegate.access.queries import sign_ins
+from tidegate.access.queries import page_sessions
 from tidegate.core.ids import ChannelKey
 from tidegate.database.pool import AWAY, Database
 from tidegate.events.kinds.reminders import ReminderFired
@@ -160,7 +160,7 @@ class EventStream:
             listening = dict(self._pages)
             try:
                 async with self._database.connection() as connection:
-                    good = await sign_ins.still_good(connection, set(listening.values()))
+                    good = await page_sessions.still_good(connection, set(listening.values()))
             except AWAY:  # then nothing is sent either, and it is tried again
                 continue
             for queue, secret in listening.items():

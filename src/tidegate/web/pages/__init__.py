@@ -16,7 +16,7 @@ from tidegate.web.pages import (
     settings,
     target_lists,
 )
-from tidegate.web.pages.accounts import account_list, account_options, sign_in
+from tidegate.web.pages.accounts import account_list, account_options, account_sign_in
 from tidegate.web.pages.library import archives, channel, channel_topics, channels, search, selected_channels
 from tidegate.web.pages.media import channel_files, storage
 from tidegate.web.server.request_bodies import Router
@@ -39,7 +39,7 @@ for one in (
     reminders,
     runs,
     account_list,
-    sign_in,
+    account_sign_in,
     account_options,
     settings,
     log,

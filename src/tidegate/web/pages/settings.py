@@ -10,7 +10,7 @@ from fastapi import Form, Request
 from fastapi.responses import Response
 from pydantic import BaseModel, Field
 
-from tidegate.access.queries import sign_ins, tokens
+from tidegate.access.queries import operator_password, page_sessions, tokens
 from tidegate.access.queries.tokens import TokenScope
 from tidegate.app.operator_requests import token_end
 from tidegate.app.setting_sources import LoadedSettings
@@ -24,7 +24,13 @@ from tidegate.core.rules.natural_order import natural_key
 from tidegate.core.rules.readable_values import counted
 from tidegate.database.pool import Connection, Database
 from tidegate.web.api.parameters import days_of
-from tidegate.web.auth.sign_in import LONGEST_PASSWORD, WrongPassword, hash_password, require_password, signed_out
+from tidegate.web.auth.operator_sign_in import (
+    LONGEST_PASSWORD,
+    WrongPassword,
+    hash_password,
+    require_password,
+    signed_out,
+)
 from tidegate.web.auth.token_check import AsSet, InDatabase
 from tidegate.web.page_response import THEME_COOKIE, THEMES, changed, go_to, is_htmx, local_path, page
 from tidegate.web.server.error_responses import refusal
@@ -59,7 +65,7 @@ async def _show(
     async with database.connection() as connection:
         kept = await _tokens(connection)
         places = await _places(connection, kept)
-        has_password = await sign_ins.password_hash(connection) is not None
+        has_password = await operator_password.password_hash(connection) is not None
     return page(
         request, "settings.html", settings=setting_rows(loaded), tokens=kept, scopes=list(TokenScope),
         lifetimes=_LIFETIMES, has_password=has_password, warnings=loaded.warnings, sessions=site_of(request).sessions,
@@ -138,7 +144,7 @@ async def set_password(
     Where a password is set it is required, so that a stranger at a signed-in browser cannot lock its owner out.
     """
     async with database.connection() as connection:
-        has_one = await sign_ins.password_hash(connection) is not None
+        has_one = await operator_password.password_hash(connection) is not None
     if has_one:
         try:
             await require_password(request, database, current)
@@ -146,7 +152,7 @@ async def set_password(
             return refusal(request, wrong.status, wrong.sentence, wrong.headers)
     hashed = await hash_password(password)
     async with database.transaction() as connection:
-        await sign_ins.set_password(connection, hashed)
+        await operator_password.set_password(connection, hashed)
     return signed_out(request)
 
 
@@ -154,7 +160,7 @@ async def set_password(
 async def sign_out_everywhere(request: Request, database: InDatabase) -> Response:
     """End every session, this one too, with its live streams; unused links become invalid."""
     async with database.transaction() as connection:
-        await sign_ins.end_all_sessions(connection)
+        await page_sessions.end_all_sessions(connection)
     return signed_out(request)
 
 

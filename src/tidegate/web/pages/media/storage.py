@@ -25,8 +25,9 @@ from tidegate.media.policy_requests import PolicyRequest, change_policy
 from tidegate.media.queries import media_rules, storage
 from tidegate.media.queries.media_rules import MediaPolicy
 from tidegate.media.queries.storage import ChannelMedia
+from tidegate.media.rules.fetch_duration import hours_for
 from tidegate.media.rules.media_policy import KindPolicy, MediaPlace, PolicyKind, policy_for, total_limit
-from tidegate.media.rules.unneeded_files import hours_for, why_freeable
+from tidegate.media.rules.unneeded_files import why_freeable
 from tidegate.media.store import MediaStore, StoreTrouble
 from tidegate.web.api.parameters import BIGGEST, Text
 from tidegate.web.auth.token_check import AsSet, InDatabase

@@ -15,7 +15,7 @@ from argon2.exceptions import InvalidHashError, VerificationError
 from fastapi import FastAPI, Form, Request
 from fastapi.responses import Response
 
-from tidegate.access.queries import sign_ins
+from tidegate.access.queries import operator_password, page_sessions, password_tries, sign_in_links
 from tidegate.core.durations import span_text
 from tidegate.core.errors import BadInput
 from tidegate.database.pool import Connection, Database
@@ -80,8 +80,8 @@ async def require_password(request: Request, database: Database, password: str) 
     """
     async with database.transaction() as connection:
         client = await _counted_as(request, connection)
-        wait = await sign_ins.charge_try(connection, client)
-        kept = await sign_ins.password_hash(connection)
+        wait = await password_tries.charge_try(connection, client)
+        kept = await operator_password.password_hash(connection)
     if wait is not None:
         rounded = timedelta(seconds=max(1, round(wait.total_seconds())))
         sentence = f"Too many wrong passwords. Try again in {span_text(rounded)}."
@@ -90,15 +90,15 @@ async def require_password(request: Request, database: Database, password: str) 
     if kept is None or not await is_password(kept, password):
         raise WrongPassword(HTTPStatus.FORBIDDEN, "Wrong password.")
     async with database.transaction() as connection:
-        await sign_ins.forgive(connection, client)
+        await password_tries.forgive(connection, client)
 
 
 @signing_in.get("/sign-in")
 async def ask(request: Request, database: InDatabase, once: str = "", next: str = "/") -> Response:  # noqa: A002 - as the address has it
     """The sign-in page: asks for the password, or accepts a one-time link. Looking at a link does not use it up."""
     async with database.connection() as connection:
-        kept = await sign_ins.password_hash(connection)
-        good = bool(once) and await sign_ins.link_is_good(connection, once)
+        kept = await operator_password.password_hash(connection)
+        good = bool(once) and await sign_in_links.link_is_good(connection, once)
     if once and good:
         return page(request, "one_time_link.html", once=once, has_password=kept is not None, trouble="")
     return _ask_again(request, _USED_UP if once else "", next=next, has_password=kept is not None)
@@ -143,17 +143,17 @@ async def with_link(
     """
     require_own_origin(request)
     async with database.connection() as connection:
-        if not await sign_ins.link_is_good(connection, once):
+        if not await sign_in_links.link_is_good(connection, once):
             return _ask_again(request, _USED_UP, next="/", status=HTTPStatus.FORBIDDEN)
     try:
         hashed = await hash_password(password) if password else None
     except BadInput as problem:
         return await _greet_again(request, database, once, str(problem))
     async with database.transaction() as connection:
-        if not await sign_ins.use_link(connection, once):
+        if not await sign_in_links.use_link(connection, once):
             return _ask_again(request, _USED_UP, next="/", status=HTTPStatus.FORBIDDEN)
         if hashed is not None:
-            await sign_ins.set_password(connection, hashed)
+            await operator_password.set_password(connection, hashed)
         secret = await _begin(request, connection)
     return _signed_in(request, secret, go_to(request, "/"))
 
@@ -162,7 +162,7 @@ async def with_link(
 async def sign_out(request: Request, database: InDatabase, visitor: SignedIn) -> Response:
     """End this browser's session."""
     async with database.transaction() as connection:
-        await sign_ins.end_session(connection, visitor.secret)
+        await page_sessions.end_session(connection, visitor.secret)
     return signed_out(request)
 
 
@@ -184,7 +184,7 @@ def send_to_sign_in(app: FastAPI) -> None:
         if typed:
             database: Database = request.app.state.database
             async with database.connection() as connection:
-                kept = await sign_ins.password_hash(connection)
+                kept = await operator_password.password_hash(connection)
             trouble = "Your sign-in has ended. Sign in again: what you typed is kept meanwhile."
             return _ask_again(request, trouble, next=request.url.path, typed=typed, has_password=kept is not None)
         wanted = address(request)
@@ -223,7 +223,7 @@ def _ask_again(
 
 async def _greet_again(request: Request, database: Database, once: str, trouble: str) -> Response:
     async with database.connection() as connection:
-        kept = await sign_ins.password_hash(connection)
+        kept = await operator_password.password_hash(connection)
     return page(
         request, "one_time_link.html", status=HTTPStatus.BAD_REQUEST, once=once, has_password=kept is not None,
         trouble=trouble,
@@ -231,15 +231,15 @@ async def _greet_again(request: Request, database: Database, once: str, trouble:
 
 
 async def _begin(request: Request, connection: Connection) -> str:
-    return await sign_ins.begin_session(connection, client_of(request.scope), site_of(request).sessions)
+    return await page_sessions.begin_session(connection, client_of(request.scope), site_of(request).sessions)
 
 
 async def _counted_as(request: Request, connection: Connection) -> str:
     """The key under which the attempts of this browser are counted."""
     secret = shown_secret(request)
-    if await sign_ins.find_session(connection, secret, site_of(request).sessions) is not None:
-        return sign_ins.tries_within(secret)
-    return sign_ins.tries_from(client_of(request.scope))
+    if await page_sessions.find_session(connection, secret, site_of(request).sessions) is not None:
+        return password_tries.tries_within(secret)
+    return password_tries.tries_from(client_of(request.scope))
 
 
 def _signed_in(request: Request, secret: str, answer: Response) -> Response:

@@ -19,9 +19,9 @@ from tidegate.loopback.faults import Fault, FaultKind
 from tidegate.loopback.telegram import TelegramServer, World
 from tidegate.platforms.connect_timeout import CONNECT_WITHIN
 from tidegate.platforms.interface import Me, SignInAttempt
+from tidegate.platforms.telegram.account_sign_in import sign_in
 from tidegate.platforms.telegram.connector import LoopbackTelegram, telegram_opener
 from tidegate.platforms.telegram.session import CHANNELS, SIGN_IN, VaultSession
-from tidegate.platforms.telegram.sign_in import sign_in
 
 
 async def signed_in(telegram: TelegramServer, drawer: Drawer, person: Person, noted: list[str] | None = None) -> Me:

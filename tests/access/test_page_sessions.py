@@ -7,8 +7,8 @@ from datetime import timedelta
 
 import pytest
 
-from tidegate.access.queries import sign_ins
-from tidegate.access.queries.sign_ins import SessionSpan
+from tidegate.access.queries import operator_password, page_sessions, password_tries, sign_in_links, sign_in_retention
+from tidegate.access.queries.page_sessions import SessionSpan
 from tidegate.database.pool import Database
 
 pytestmark = pytest.mark.both_servers
@@ -29,33 +29,33 @@ class TestLinks:
     async def test_a_link_opens_once(self, database: Database) -> None:
         """Looking does not use it up, using does; and of many at once one gets in."""
         async with database.transaction() as connection:
-            secret = await sign_ins.make_link(connection)
-            assert await sign_ins.link_is_good(connection, secret)
-            assert not await sign_ins.use_link(connection, "another")
+            secret = await sign_in_links.make_link(connection)
+            assert await sign_in_links.link_is_good(connection, secret)
+            assert not await sign_in_links.use_link(connection, "another")
 
         async def use() -> bool:
             async with database.transaction() as connection:
-                return await sign_ins.use_link(connection, secret)
+                return await sign_in_links.use_link(connection, secret)
 
         assert sorted(await asyncio.gather(*(use() for _ in range(5)))) == [False] * 4 + [True]
         async with database.connection() as connection:
-            assert not await sign_ins.link_is_good(connection, secret)
+            assert not await sign_in_links.link_is_good(connection, secret)
 
     async def test_a_new_link_ends_the_old_one_and_a_day_ends_both(self, database: Database) -> None:
         """What was printed long ago, or before, opens nothing."""
         async with database.transaction() as connection:
-            old, new = await sign_ins.make_link(connection), await sign_ins.make_link(connection)
-            assert not await sign_ins.use_link(connection, old)
-            assert await sign_ins.link_is_good(connection, new)
+            old, new = await sign_in_links.make_link(connection), await sign_in_links.make_link(connection)
+            assert not await sign_in_links.use_link(connection, old)
+            assert await sign_in_links.link_is_good(connection, new)
         await pass_time(database, DAY)
         async with database.connection() as connection:
-            assert not await sign_ins.use_link(connection, new)
+            assert not await sign_in_links.use_link(connection, new)
 
     async def test_no_secret_is_kept_as_it_is(self, database: Database) -> None:
         """Whoever reads the database or a backup cannot sign in with it."""
         async with database.transaction() as connection:
-            link = await sign_ins.make_link(connection)
-            session = await sign_ins.begin_session(connection, "127.0.0.1", SPAN)
+            link = await sign_in_links.make_link(connection)
+            session = await page_sessions.begin_session(connection, "127.0.0.1", SPAN)
         kept = await database.pool.fetchval(
             "SELECT string_agg(t::text, ' ') FROM (SELECT l::text FROM sign_in_links l UNION ALL "
             "SELECT s::text FROM sessions s UNION ALL SELECT e::text FROM events e) AS t"
@@ -71,65 +71,65 @@ class TestTries:
 
         async def attempt() -> timedelta | None:
             async with database.transaction() as connection:
-                return await sign_ins.charge_try(connection, "10.0.0.1")
+                return await password_tries.charge_try(connection, "10.0.0.1")
 
         waits = await asyncio.gather(*(attempt() for _ in range(20)))
-        assert waits.count(None) == sign_ins.TRIES_OF_ONE
-        assert all(timedelta() < wait <= sign_ins.TRIES_IN for wait in waits if wait is not None)
+        assert waits.count(None) == password_tries.TRIES_OF_ONE
+        assert all(timedelta() < wait <= password_tries.TRIES_IN for wait in waits if wait is not None)
 
     async def test_another_address_may_still_try_until_all_together_tried_too_often(self, database: Database) -> None:
         """One guesser does not shut everybody out; very many of them do, for ten minutes."""
         async with database.transaction() as connection:
-            for number in range(sign_ins.TRIES_OF_ALL):
-                assert await sign_ins.charge_try(connection, f"10.0.1.{number}") is None
-            assert await sign_ins.charge_try(connection, "10.0.0.9") is not None
-        await pass_time(database, sign_ins.TRIES_IN)
+            for number in range(password_tries.TRIES_OF_ALL):
+                assert await password_tries.charge_try(connection, f"10.0.1.{number}") is None
+            assert await password_tries.charge_try(connection, "10.0.0.9") is not None
+        await pass_time(database, password_tries.TRIES_IN)
         async with database.transaction() as connection:
-            assert await sign_ins.charge_try(connection, "10.0.0.9") is None
+            assert await password_tries.charge_try(connection, "10.0.0.9") is None
 
     async def test_who_knew_the_password_begins_anew(self, database: Database) -> None:
         """Typing errors before a right password do not add up over the day."""
         async with database.transaction() as connection:
-            for _ in range(sign_ins.TRIES_OF_ONE):
-                await sign_ins.charge_try(connection, "here")
-            await sign_ins.forgive(connection, "here")
-            assert await sign_ins.charge_try(connection, "here") is None
+            for _ in range(password_tries.TRIES_OF_ONE):
+                await password_tries.charge_try(connection, "here")
+            await password_tries.forgive(connection, "here")
+            assert await password_tries.charge_try(connection, "here") is None
 
 
 class TestSessions:
     async def test_a_session_lasts_while_it_is_used(self, database: Database) -> None:
         """Each use moves its end on; unused for as long as it lasts, it is over."""
         async with database.transaction() as connection:
-            secret = await sign_ins.begin_session(connection, "127.0.0.1", SPAN)
+            secret = await page_sessions.begin_session(connection, "127.0.0.1", SPAN)
         for _ in range(3):
             await pass_time(database, DAY * 0.9)
             async with database.transaction() as connection:
-                assert await sign_ins.find_session(connection, secret, SPAN)
+                assert await page_sessions.find_session(connection, secret, SPAN)
         await pass_time(database, DAY)
         async with database.transaction() as connection:
-            assert await sign_ins.find_session(connection, secret, SPAN) is None
-            assert await sign_ins.find_session(connection, "", SPAN) is None
+            assert await page_sessions.find_session(connection, secret, SPAN) is None
+            assert await page_sessions.find_session(connection, "", SPAN) is None
 
     async def test_a_new_password_ends_every_session(self, database: Database) -> None:
         """A stolen cookie is worth nothing once the password was changed."""
         async with database.transaction() as connection:
-            secret = await sign_ins.begin_session(connection, "127.0.0.1", SPAN)
-            await sign_ins.set_password(connection, "first")
-            await sign_ins.set_password(connection, "second")
-            assert await sign_ins.find_session(connection, secret, SPAN) is None
-            assert await sign_ins.password_hash(connection) == "second"
+            secret = await page_sessions.begin_session(connection, "127.0.0.1", SPAN)
+            await operator_password.set_password(connection, "first")
+            await operator_password.set_password(connection, "second")
+            assert await page_sessions.find_session(connection, secret, SPAN) is None
+            assert await operator_password.password_hash(connection) == "second"
 
     async def test_old_sessions_and_tries_are_removed(self, database: Database) -> None:
         """everything-kept-ends: what has ended goes, what has not stays."""
         async with database.transaction() as connection:
-            await sign_ins.begin_session(connection, "old", SPAN)
-            await sign_ins.charge_try(connection, "old")
+            await page_sessions.begin_session(connection, "old", SPAN)
+            await password_tries.charge_try(connection, "old")
         await pass_time(database, DAY)
         async with database.transaction() as connection:
-            await sign_ins.begin_session(connection, "new", SPAN)
-            await sign_ins.charge_try(connection, "new")
+            await page_sessions.begin_session(connection, "new", SPAN)
+            await password_tries.charge_try(connection, "new")
             now = await connection.fetchval("SELECT clock_now()")
-            assert await sign_ins.prune_sessions(connection, now, limit=10) == 1
-            assert await sign_ins.prune_tries(connection, now - sign_ins.TRIES_IN, limit=10) == 1
+            assert await sign_in_retention.prune_sessions(connection, now, limit=10) == 1
+            assert await sign_in_retention.prune_tries(connection, now - password_tries.TRIES_IN, limit=10) == 1
         assert await database.pool.fetchval("SELECT count(*) FROM sessions") == 1
         assert await database.pool.fetchval("SELECT array_agg(client) FROM sign_in_tries") == ["new"]

@@ -13,7 +13,7 @@ from tests.cli.program import tidegate
 from tests.servers import make_home
 from tests.web.operator_password import PASSWORD, set_password
 from tests.web.visiting import change_token, htmx, loaded, sign_in, visiting
-from tidegate.access.queries import sign_ins
+from tidegate.access.queries import password_tries, sign_in_links
 from tidegate.database.pool import Database
 from tidegate.web.page_response import local_path
 from tidegate.web.server.request_checks import LONGEST_BODY
@@ -55,7 +55,7 @@ class TestLinks:
     ) -> None:
         """Opening it changes nothing, so that a preview of the link costs nobody the sign-in."""
         async with database.transaction() as connection:
-            secret = await sign_ins.make_link(connection)
+            secret = await sign_in_links.make_link(connection)
         for _ in range(2):
             assert "Choose a password" in (await client.get("/sign-in", params={"once": secret})).text
         short = await client.post("/sign-in/once", data={"once": secret, "password": "short"})
@@ -97,7 +97,7 @@ class TestPassword:
     async def test_guessing_ends_soon_also_over_a_restart(self, client: httpx.AsyncClient, database: Database) -> None:
         """Five wrong ones, then nobody looks at the password any more; another process knows it, too."""
         await set_password(database)
-        for _ in range(sign_ins.TRIES_OF_ONE):
+        for _ in range(password_tries.TRIES_OF_ONE):
             answer = await client.post("/sign-in", data={"password": "wrong"})
             assert (answer.status_code, "Wrong password" in answer.text) == (403, True)
         async with visiting(database) as other:
@@ -189,7 +189,7 @@ class TestProxy:
             answer = await client.get(f"{passed_on}/settings")
             assert answer.headers["location"] == "/gate/sign-in?next=/settings"
             async with database.transaction() as connection:
-                secret = await sign_ins.make_link(connection)
+                secret = await sign_in_links.make_link(connection)
             answer = await client.post(f"{passed_on}/sign-in/once", data={"once": secret})
             assert answer.headers["location"] == "/gate/"
             assert "path=/gate/" in answer.headers["set-cookie"].lower()
