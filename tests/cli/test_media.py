@@ -51,6 +51,39 @@ async def test_files_are_kept_checked_removed_and_fetched(control: str, home: Pa
     assert (row["state"], row["reason"]) == ("skipped", "The operator blocked its content.")
 
 
+async def test_protected_files_are_kept_once_the_operator_says_so(control: str, home: Path) -> None:
+    """The list says why they are not kept; one option changes that, for what is stored as well."""
+    await add_account(home, control)
+    do(control, "/telegram/change", {"channel": "Vault", "protected": True})
+    file = {"name": "harbour.png", "base64": base64.b64encode(CONTENT).decode()}
+    do(control, "/telegram/post", {"channel": "Vault", "files": [file]})
+    told(home, "channel", "sync", "reader")
+    assert tidegate("channel", "enable", "Vault", "--full", home=home).returncode == 0
+    told(home, "cycle", "reader")
+    assert told(home, "media", "fetch")["kept"] == 0
+    [row] = told(home, "media", "list")
+    assert (row["state"], row["reason"]) == ("skipped", "The channel or the message forbids saving.")
+    assert tidegate("media", "policy", "--protected", home=home).returncode == 0
+    assert told(home, "media", "fetch")["kept"] == 1
+    assert [row["sha256"] for row in told(home, "media", "list")] == [DIGEST]
+
+
+async def test_archives_of_an_archives_only_channel_are_kept_on_request(control: str, home: Path) -> None:
+    """``channel enable --keep`` keeps the bytes of archives whatever their size, and of nothing else."""
+    await add_account(home, control)
+    archive = {"name": "castle.zip", "size": 30_000_000}
+    other = {"name": "notes.txt", "base64": base64.b64encode(CONTENT).decode()}
+    do(control, "/telegram/post", {"channel": "Vault", "files": [archive, other]})
+    told(home, "channel", "sync", "reader")
+    assert tidegate("channel", "enable", "Vault", "--keep", home=home).returncode == 0
+    told(home, "cycle", "reader")
+    assert told(home, "media", "fetch")["kept"] == 1
+    [row] = told(home, "media", "list", "--state", "kept")
+    assert (row["name"], row["size"]) == ("castle.zip", 30_000_000)
+    kept = [path for path in (home / "media").rglob("*") if path.is_file()]
+    assert [(path.name, path.stat().st_size) for path in kept] == [(row["sha256"], 30_000_000)]
+
+
 async def test_the_policy_is_shown_and_changed(database: Database, tmp_path: Path) -> None:
     """Rules by kind and place, limits, and the switch; each shows at once."""
     _, out, _ = await run(database, tmp_path, "media", "policy", "--json")

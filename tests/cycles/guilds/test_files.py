@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timedelta
 from hashlib import sha256
 from pathlib import Path
 
@@ -74,6 +75,34 @@ async def test_a_link_that_ends_in_mid_download_is_renewed(
     async with mirror.counted() as calls:
         assert (await fetching(mirror, tmp_path / "media").run()).kept == 1
     assert (calls[PAGES], await digests(mirror)) == (1, {file.id: sha256(file.content).hexdigest()})
+
+
+class LaterClock(SystemClock):
+    """The platform's clock, which jumps two days ahead once some parts of files have been read."""
+
+    def __init__(self, world: World, *, reads: int) -> None:
+        self._world = world
+        self._reads = reads
+
+    def now(self) -> datetime:
+        jumped = self._world.record.by_method()[FILE] > self._reads
+        return super().now() + timedelta(days=2 if jumped else 0)
+
+
+async def test_a_link_that_expires_while_its_file_is_read_is_renewed(
+    mirror: GuildMirror, world: World, guild: Guild, tmp_path: Path
+) -> None:
+    """Some parts are there and others in flight: one call renews the link, and only what is missing is read."""
+    [made] = channels_of(world, guild, [0])
+    file = world.attachment("film.bin", b"frames" * 1_700_000)  # ten parts
+    world.post(made, "a film", attachments=[file])
+    await mirror.connect()
+    await mirror.cycle()
+    world.clock = LaterClock(world, reads=4)
+    async with mirror.counted() as calls:
+        assert (await fetching(mirror, tmp_path / "media").run()).kept == 1
+    assert (calls[PAGES], await digests(mirror)) == (1, {file.id: sha256(file.content).hexdigest()})
+    assert 10 < calls[FILE] <= 10 + 3, "the links in flight had expired"
 
 
 async def test_avatars_of_authors_and_servers_are_read_from_the_cdn(
