@@ -9,7 +9,7 @@ from tidegate.archives.queries import archive_sets, indexing_queue
 from tidegate.archives.queries.archive_sets import KeptSet
 from tidegate.archives.queries.indexing_queue import TakenSet
 from tidegate.archives.rules.file_names import ArchiveKind
-from tidegate.archives.rules.set_assembly import ArchivePart, place_part
+from tidegate.archives.rules.set_assembly import ArchivePart, place_archive_part
 from tidegate.channels.queries import channels
 from tidegate.channels.queries.channels import MirrorOptions
 from tidegate.core.account import Standing
@@ -37,7 +37,7 @@ async def waiting(database: Database, *names: str) -> None:
         key = (await channels.find(connection, "Models")).key
         for number, name in enumerate(names, start=1):
             at = AT + timedelta(minutes=number)
-            [one] = place_part([], ArchivePart(number, 100 + number, name, 1_000, at, at, sender="Ada"))
+            [one] = place_archive_part([], ArchivePart(number, 100 + number, name, 1_000, at, at, sender="Ada"))
             await archive_sets.save(connection, key, [KeptSet(None, 0, "collecting", one)])
         await connection.execute("UPDATE archives SET state = 'waiting'")
 

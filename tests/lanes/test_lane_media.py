@@ -60,12 +60,12 @@ async def test_a_platform_without_media_says_so(town: Town, account: Account, ve
 async def test_the_lane_tells_what_a_repeated_send_means(town: Town, lane: Lane, account: Account) -> None:
     """claim-before-send: whether a send in doubt may be repeated is the platform's property, asked of the lane."""
     assert lane.removes_duplicates
-    assert lane.takes_parts
+    assert lane.takes_upload_parts
     assert not lane.encloses
     assert (lane.recognises_for, lane.media_lasts) == (timedelta(minutes=2), timedelta(days=7))
     plain = await town.lane(account, SmallPlatform(town.clock))
     assert not plain.removes_duplicates
-    assert not plain.takes_parts
+    assert not plain.takes_upload_parts
     assert not plain.encloses
     assert (plain.recognises_for, plain.media_lasts) == (None, None)
 

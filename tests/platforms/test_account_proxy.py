@@ -9,7 +9,7 @@ from tidegate.core.clock import SystemClock
 from tidegate.core.rules.outgoing_proxy import parse_proxy
 from tidegate.platforms.account_proxy import PROXY, proxy_of
 from tidegate.platforms.discord.rest import RestClient
-from tidegate.platforms.whatsapp.connection import ChildSetup
+from tidegate.platforms.whatsapp.child_supervisor import ChildSetup
 
 URL = "http://me:hunter2@proxy.example:8080"
 

@@ -17,7 +17,7 @@ from tests.reminders.run_builder import a_run, an_account, frozen
 from tidegate.core.account import Claim
 from tidegate.database.pool import Connection
 from tidegate.lanes.rules.send_window import WindowDay
-from tidegate.reminders.queries import run_parts, run_states, runs, unknown_parts
+from tidegate.reminders.queries import run_parts, run_states, runs, unknown_sends
 from tidegate.reminders.queries.run_freeze import PIECE, NewTarget, open_run
 from tidegate.reminders.queries.run_parts import ClaimAnswer, RunPartPosition
 from tidegate.reminders.rules.run_summary import RunStatus, RunSummary
@@ -318,17 +318,17 @@ async def test_a_receipt_can_mean_what_was_handed_over_in_its_chat(database: Dat
         )
         run = await frozen(connection, a_run(account, targets=2, parts=1))
         await connection.execute("UPDATE run_targets SET channel = $1", channel)
-        assert await unknown_parts.handed_over(connection, account, 7) == {}  # never tried
+        assert await unknown_sends.handed_over(connection, account, 7) == {}  # never tried
         await connection.execute("UPDATE run_parts SET attempts = 1, claimed_at = clock_now()")
         keys = {row["target"]: row["key"] for row in await connection.fetch("SELECT target, key FROM run_parts")}
         both = {RunPartPosition(run, target, 1): key for target, key in keys.items()}
         for state in ("unknown", "sending", "pending"):
             await connection.execute("UPDATE run_parts SET state = $1", state)
-            assert await unknown_parts.handed_over(connection, account, 7) == both
+            assert await unknown_sends.handed_over(connection, account, 7) == both
         await connection.execute("UPDATE run_parts SET state = 'sent' WHERE target = 2")
-        assert await unknown_parts.handed_over(connection, account, 8) == {}
-        assert await unknown_parts.handed_over(connection, await an_account(connection, "other"), 7) == {}
-        assert await unknown_parts.handed_over(connection, account, 7) == {RunPartPosition(run, 1, 1): keys[1]}
+        assert await unknown_sends.handed_over(connection, account, 8) == {}
+        assert await unknown_sends.handed_over(connection, await an_account(connection, "other"), 7) == {}
+        assert await unknown_sends.handed_over(connection, account, 7) == {RunPartPosition(run, 1, 1): keys[1]}
 
 
 @settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -25,7 +25,7 @@ from tidegate.core.ids import MessageId
 from tidegate.database.pool import Database
 from tidegate.history.queries import messages
 from tidegate.history.queries.bot_context import PART, ContextBounds, outline, read
-from tidegate.web.api.context import ContextInParts
+from tidegate.web.api.context import ContextStream
 from tidegate.web.server.request_checks import MOST_VALUES
 
 MESSAGES = 12 * PART + 7
@@ -64,7 +64,7 @@ class TestContext:
         bounds = ContextBounds(limit, chars)
         async with database.connection() as connection:
             right = await read(connection, kept, bounds, here)
-            parts = ContextInParts(database, await outline(connection, kept, bounds), bounds, here)
+            parts = ContextStream(database, await outline(connection, kept, bounds), bounds, here)
         document = json.loads(b"".join([piece async for piece in parts.as_json()]))
         text = b"".join([piece async for piece in parts.as_text()]).decode()
         assert [one["id"] for one in document["messages"]] == [one["id"] for one in right.messages]
@@ -83,7 +83,7 @@ class TestContext:
         bounds = ContextBounds(50_000)
         async with database.connection() as connection:
             await connection.execute("UPDATE messages SET at = '2020-01-01Z'")
-            parts = ContextInParts(database, await outline(connection, kept, bounds), bounds, noting)
+            parts = ContextStream(database, await outline(connection, kept, bounds), bounds, noting)
         tracemalloc.start()
         try:
             size = sum([len(piece) async for piece in parts.as_json()])

@@ -9,7 +9,7 @@ from datetime import datetime
 
 from tidegate.core.message_content import ExpiredMessages
 from tidegate.database.pool import Connection
-from tidegate.history.ingest import drop_parts
+from tidegate.history.ingest import drop_archive_parts
 from tidegate.history.queries import deletions, erasure
 
 
@@ -24,5 +24,5 @@ async def end_expired(connection: Connection, before: datetime, *, limit: int, o
         return 0
     ids = await erasure.expired(connection, key, before, deleted_too=erases, limit=limit)
     gone = await deletions.mark_deleted(connection, key, ids)
-    await drop_parts(connection, key, {}, gone)
+    await drop_archive_parts(connection, key, {}, gone)
     return len(await erasure.erase(connection, key, ids)) if erases else len(gone)

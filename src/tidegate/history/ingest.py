@@ -12,7 +12,7 @@ from datetime import datetime
 from tidegate.archives.queries import archive_sets
 from tidegate.archives.queries.archive_sets import OPEN, Handles, KeptSet
 from tidegate.archives.rules.file_names import ArchiveKind, read_name
-from tidegate.archives.rules.set_assembly import ArchivePart, ArchiveSet, drop_message, place_part
+from tidegate.archives.rules.set_assembly import ArchivePart, ArchiveSet, drop_message, place_archive_part
 from tidegate.channels.queries import channels
 from tidegate.channels.queries.channels import NO_TOPIC
 from tidegate.core.ids import AccountId, ArchiveId, ChannelKey, FileId, MessageId, TopicId
@@ -96,7 +96,7 @@ async def take_in(
     gone = frozenset(await deletions.mark_deleted(connection, place.key, updates.deleted))
     shown = {message.id: message for message in (*received, *parts, *shown_now)}
     new = [message for number, message in sorted(shown.items()) if number in stored.added | stored.changed]
-    await drop_parts(connection, place.key, {number: shown[number] for number in stored.changed}, gone)
+    await drop_archive_parts(connection, place.key, {number: shown[number] for number in stored.changed}, gone)
     now = await now_of(connection)
     files, opened = await _place(connection, place, [one for one in new if one.id not in gone], reader, now)
     await avatars.note_authors(connection, place.key, received)
@@ -129,7 +129,7 @@ async def _picture_reactions(
 # Archives
 
 
-async def drop_parts(
+async def drop_archive_parts(
     connection: Connection, key: ChannelKey, changed: Mapping[MessageId, Message], gone: Collection[MessageId]
 ) -> None:
     """Remove parts of archives whose message was deleted or now carries another file.
@@ -176,7 +176,7 @@ async def _place(
     known = await archive_sets.same_names(connection, place.key, list(dict.fromkeys(one.name for one in offered)))
     before = {name: list(sets) for name, sets in known.items()}
     for one in offered:
-        known[one.name] = _with_part(known[one.name], one)
+        known[one.name] = _with_archive_part(known[one.name], one)
     changed = [
         after
         for name, sets in known.items()
@@ -203,12 +203,12 @@ def _offered(message: Message, now: datetime) -> Iterable[OfferedFile]:
             yield OfferedFile((message.topic or NO_TOPIC, said.kind, said.base), part)
 
 
-def _with_part(sets: list[KeptSet], offered: OfferedFile) -> list[KeptSet]:
+def _with_archive_part(sets: list[KeptSet], offered: OfferedFile) -> list[KeptSet]:
     """The sets of one name with one more part: in a set that may take it, else in one of its own.
 
     They keep their order. One that became part of another is empty, and new ones come last.
     """
-    after, topic = place_part([one.set for one in sets], offered.part), offered.name[0]
+    after, topic = place_archive_part([one.set for one in sets], offered.part), offered.name[0]
     new = [one for one in after if all(one is not kept.set for kept in sets)]
     placed: list[KeptSet] = []
     for kept in sets:
@@ -219,7 +219,7 @@ def _with_part(sets: list[KeptSet], offered: OfferedFile) -> list[KeptSet]:
         heir = next((one for one in new if own & {*one.parts.values()}), None)
         left = heir or replace(kept.set, parts={}, spares=())
         if kept.state not in _TAKES_PARTS and left.parts != kept.set.parts:  # too late for this set
-            return [*sets, *(KeptSet(None, topic, "collecting", one) for one in place_part([], offered.part))]
+            return [*sets, *(KeptSet(None, topic, "collecting", one) for one in place_archive_part([], offered.part))]
         new = [one for one in new if one is not heir]
         placed.append(replace(kept, set=left))
     return [*placed, *(KeptSet(None, topic, "collecting", one) for one in new)]

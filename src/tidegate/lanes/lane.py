@@ -107,7 +107,7 @@ class Lane:
         return self._has(interface.Encloses)
 
     @property
-    def takes_parts(self) -> bool:
+    def takes_upload_parts(self) -> bool:
         """Whether a file is uploaded in parts (``save_part``) and then registered; otherwise it takes one call."""
         return self._has(uploads.TakesUploadParts)
 

@@ -19,7 +19,7 @@ from tidegate.archives.rules.set_assembly import (
     drop_message,
     missing,
     missing_in_words,
-    place_part,
+    place_archive_part,
     state_of,
     surplus,
 )
@@ -36,7 +36,7 @@ def place_parts(sets: Collection[ArchiveSet], parts: Iterable[ArchivePart]) -> l
     """The sets with all parts of a walk in them, oldest first as a page is stored, in whatever order they came."""
     found = list(sets)
     for part in sorted(parts, key=lambda part: (part.message, part.file)):
-        found = place_part(found, part)
+        found = place_archive_part(found, part)
     return found
 
 
@@ -55,7 +55,7 @@ def posted(*names: str, first: int = 1) -> list[ArchivePart]:
 def placed(parts: Sequence[ArchivePart], sets: Sequence[ArchiveSet] = ()) -> list[ArchiveSet]:
     sets = list(sets)
     for one in parts:
-        sets = place_part(sets, one)
+        sets = place_archive_part(sets, one)
     return sets
 
 
@@ -398,7 +398,7 @@ def test_every_archive_part_is_in_exactly_one_set(data: st.DataObject) -> None:
     sets: list[ArchiveSet] = []
     alive: set[int] = set()
     for message, name in enumerate(posts, 1):
-        sets = place_part(sets, part(message, name, data.draw(st.sampled_from([FULL, LAST]))))
+        sets = place_archive_part(sets, part(message, name, data.draw(st.sampled_from([FULL, LAST]))))
         alive |= {message} if name != "x.jpg" else set()
         if alive and data.draw(st.booleans()):
             gone = data.draw(st.sampled_from(sorted(alive)))

@@ -13,8 +13,8 @@ from tidegate.reminders.rules.send_states import (
     SendState,
     WhenUnknown,
     after_crash,
-    arrived_part,
-    next_part,
+    arrived_run_part,
+    next_run_part,
     target_state,
 )
 
@@ -37,7 +37,7 @@ def test_a_target_is_sent_only_when_all_its_parts_are(parts):
 @given(parts=targets)
 def test_parts_go_out_in_order(parts):
     """Only a part whose predecessors have all arrived may be claimed, and it must be pending."""
-    place = next_part(parts)
+    place = next_run_part(parts)
     if place is None:
         first = next((state for state in parts if state is not SendState.SENT), None)
         assert first is not SendState.PENDING
@@ -60,7 +60,7 @@ def test_any_walk_through_the_moves_ends_with_parts_in_order(parts, data):
             break
         place = data.draw(st.sampled_from(moving))
         to = data.draw(st.sampled_from(sorted(MOVES[parts[place]])))
-        if to in (SendState.SENDING, SendState.UNKNOWN) and place not in (next_part(parts), _in_flight(parts)):
+        if to in (SendState.SENDING, SendState.UNKNOWN) and place not in (next_run_part(parts), _in_flight(parts)):
             continue
         parts[place] = to
         if to is SendState.SENT:
@@ -71,7 +71,7 @@ def test_any_walk_through_the_moves_ends_with_parts_in_order(parts, data):
 
 def test_an_unknown_part_holds_back_the_later_ones():
     """D-23: the rest of that target waits, because its order would be lost."""
-    assert next_part([SendState.UNKNOWN, SendState.PENDING]) is None
+    assert next_run_part([SendState.UNKNOWN, SendState.PENDING]) is None
     assert target_state([SendState.UNKNOWN, SendState.PENDING]) is SendState.UNKNOWN
 
 
@@ -109,6 +109,6 @@ names = st.sampled_from(["3EB0", "3EB1", "3EB2", "AC00"])
 @given(message=names, handed_over=st.dictionaries(st.integers(1, 5), st.sets(names), max_size=5))
 def test_an_arrival_means_what_was_handed_over_under_its_name(message: str, handed_over: dict[int, set[str]]) -> None:
     """Nothing is guessed: a part is meant only where its own send has that name and no other part's has."""
-    meant = arrived_part(message, handed_over)
+    meant = arrived_run_part(message, handed_over)
     having = [part for part, known in handed_over.items() if message in known]
     assert meant == (having[0] if len(having) == 1 else None)

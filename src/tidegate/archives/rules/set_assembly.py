@@ -1,6 +1,6 @@
 """Which files form a set, and whether it is complete (seed 000).
 
-Parts arrive over pages, scans and restarts. ``place_part`` puts them into sets one by one. The sets are values that can
+Parts arrive over pages, scans and restarts. ``place_archive_part`` puts them into sets one by one. The sets are values that can
 be stored, so a set begun yesterday is continued today. All are of one place: a channel or a topic.
 """
 
@@ -76,7 +76,7 @@ class ArchiveSet:
 # Placing parts
 
 
-def place_part(sets: Collection[ArchiveSet], part: ArchivePart, policy: SetPolicy = POLICY) -> list[ArchiveSet]:
+def place_archive_part(sets: Collection[ArchiveSet], part: ArchivePart, policy: SetPolicy = POLICY) -> list[ArchiveSet]:
     """The sets with one more part in them; the same sets when it is not an archive, or already placed.
 
     Give the sets that no worker has begun on; of those only the ones with the part's own base can change.

@@ -66,7 +66,7 @@ class ContextOutline:
 
 
 @dataclass(frozen=True, slots=True)
-class ContextPart:
+class ContextBatch:
     """Messages of a context as they are stored, with those that they answer and their files."""
 
     rows: Sequence[asyncpg.Record]
@@ -146,7 +146,7 @@ _MESSAGES = """
 """
 
 
-async def load(connection: Connection, channel: KnownChannel, ids: Sequence[MessageId]) -> ContextPart:
+async def load(connection: Connection, channel: KnownChannel, ids: Sequence[MessageId]) -> ContextBatch:
     """These messages of a channel; one that was removed meanwhile is left out."""
     rows = await connection.fetch(_MESSAGES, channel.key, ids, channel.platform)
     wanted = {row["reply_to"] for row in rows if row["reply_to"] is not None}
@@ -154,12 +154,12 @@ async def load(connection: Connection, channel: KnownChannel, ids: Sequence[Mess
         "SELECT id, author, text, kind, deleted_at FROM messages WHERE channel = $1 AND id = ANY($2)",
         channel.key, list(wanted),
     )  # fmt: skip
-    return ContextPart(
+    return ContextBatch(
         rows, {row["id"]: row for row in found}, await files_of(connection, channel.key, [row["id"] for row in rows])
     )
 
 
-def documents(part: ContextPart, bounds: ContextBounds, *, now: datetime, here: Here) -> list[dict[str, Any]]:
+def documents(part: ContextBatch, bounds: ContextBounds, *, now: datetime, here: Here) -> list[dict[str, Any]]:
     """The messages of a part for a script, each with its line."""
     return [_document(_context_row(row, part, bounds), now, here) for row in part.rows]
 
@@ -183,7 +183,7 @@ class _ContextRow:
     quote_hidden: bool
 
 
-def _context_row(row: asyncpg.Record, part: ContextPart, bounds: ContextBounds) -> _ContextRow:
+def _context_row(row: asyncpg.Record, part: ContextBatch, bounds: ContextBounds) -> _ContextRow:
     elsewhere = answered_channel(row["content"]) is not None
     answered = None if elsewhere else part.answered.get(row["reply_to"])
     return _ContextRow(

@@ -15,7 +15,7 @@ from tidegate.core.ids import ChannelId, UserId
 from tidegate.platforms.connection_hooks import ConnectionHooks
 from tidegate.platforms.interface import ChannelPage, Cursor, Me, NoteConnect, Receipt, SendKey, UnknownChannel
 from tidegate.platforms.interface.uploads import OWN_CHAT, Arrived, Media, MediaRef
-from tidegate.platforms.whatsapp.connection import WhatsAppConnection
+from tidegate.platforms.whatsapp.child_supervisor import ChildSupervisor
 from tidegate.platforms.whatsapp.errors import read_trouble, send_trouble
 from tidegate.platforms.whatsapp.group_ids import PEOPLE, address_of
 from tidegate.platforms.whatsapp.translation import addresses_of, heads_of, receipt_of
@@ -46,14 +46,14 @@ _METHODS = {
 class WhatsAppAccount(ConnectionHooks):
     """One linked account (``PlatformClient``, and the abilities for sending to groups)."""
 
-    _connection: WhatsAppConnection
+    _connection: ChildSupervisor
     own_chat = OWN_CHAT
     media_lasts: timedelta | None = timedelta(days=7)
     """WhatsApp documents no limit; files were reported to be missing after about a month."""
 
     def __init__(
         self,
-        connection: WhatsAppConnection,
+        connection: ChildSupervisor,
         me: Me,
         *,
         names_under: NamesUnder | None = None,

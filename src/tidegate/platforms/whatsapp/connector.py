@@ -16,8 +16,8 @@ from tidegate.platforms.account_proxy import proxy_of
 from tidegate.platforms.interface import NoteConnect, Opener, Vault
 from tidegate.platforms.whatsapp import WHATSAPP
 from tidegate.platforms.whatsapp.child_process import STAND_IN
+from tidegate.platforms.whatsapp.child_supervisor import ChildSetup, ChildSupervisor
 from tidegate.platforms.whatsapp.client import HAND_ON_WITHIN, WhatsAppAccount
-from tidegate.platforms.whatsapp.connection import ChildSetup, WhatsAppConnection
 from tidegate.platforms.whatsapp.errors import NOT_LINKED
 from tidegate.platforms.whatsapp.translation import me_of
 
@@ -59,7 +59,7 @@ def whatsapp_opener(
         home = replace(home, proxy=await proxy_of(vault))
         if account.loopback is None and not await sessions.holds(home.device):
             raise SignedOut(NOT_LINKED)
-        wire = WhatsAppConnection(home, clock, note_connect)
+        wire = ChildSupervisor(home, clock, note_connect)
         recorded = sessions.names_under if account.loopback is None else None
         client = WhatsAppAccount(wire, me_of(home.device), names_under=recorded, hand_on_within=hand_on_within)
         wire.warm_up = lambda: client.warm_up(note_connect)

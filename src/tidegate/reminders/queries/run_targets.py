@@ -128,7 +128,7 @@ async def speed(connection: Connection, run: RunId) -> RunSpeed:
     return RunSpeed(**row)
 
 
-async def part_counts(connection: Connection, run: RunId) -> Counter[SendState]:
+async def run_part_counts(connection: Connection, run: RunId) -> Counter[SendState]:
     """How many parts of a run are in which state."""
     rows = await connection.fetch("SELECT state, count(*) FROM run_parts WHERE run = $1 GROUP BY state", run)
     return Counter({SendState(row["state"]): row["count"] for row in rows})
@@ -203,7 +203,7 @@ async def left_of(connection: Connection, run: RunId, account: AccountId) -> lis
     ]
 
 
-async def frozen_parts(connection: Connection, run: RunId) -> list[NewRunPart]:
+async def frozen_run_parts(connection: Connection, run: RunId) -> list[NewRunPart]:
     """What every target of a run gets as its messages, without the texts, in order."""
     rows = await connection.fetch(
         "SELECT DISTINCT ON (number) kind, media, file_name FROM run_parts WHERE run = $1 ORDER BY number", run

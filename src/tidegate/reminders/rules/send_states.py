@@ -51,7 +51,7 @@ def target_state(parts: Collection[SendState]) -> SendState:
     return SendState.SENT
 
 
-def next_part(parts: Iterable[SendState]) -> int | None:
+def next_run_part(parts: Iterable[SendState]) -> int | None:
     """Which of a target's parts, in order, may be claimed now; None when the target has to wait or is done.
 
     Parts are sent in order, so one that is being sent, unknown or failed holds back those after it.
@@ -77,7 +77,7 @@ class WhenUnknown(StrEnum):
         return {WhenUnknown.ASSUME_SENT: SendState.SENT, WhenUnknown.RESEND: SendState.PENDING}.get(self)
 
 
-def arrived_part(message: str, handed_over: Mapping[P, Collection[str]]) -> P | None:
+def arrived_run_part(message: str, handed_over: Mapping[P, Collection[str]]) -> P | None:
     """Which part an arrival of *message* is about: the only one that was sent under that name.
 
     *handed_over* has the names of each doubtful part. Nothing is inferred from the time, or from there being one part

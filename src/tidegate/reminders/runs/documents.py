@@ -95,7 +95,7 @@ async def run_rows(connection: Connection, found: Sequence[Run]) -> list[RunRow]
 async def run_shown(connection: Connection, run: Run, targets: Sequence[ShownTarget]) -> RunShown:
     """A run with those of its targets that are to be shown."""
     [row] = await run_rows(connection, [run])
-    parts = await run_targets.part_counts(connection, run.id)
+    parts = await run_targets.run_part_counts(connection, run.id)
     fields = {**asdict(row), "counts": row.counts, "parts": _counts(_named(parts)), "uploads": run.uploads}
     return RunShown(**fields, targets=[_target(one) for one in targets])
 

@@ -120,7 +120,7 @@ class RunUploads:
         return UploadFailed(failure.cause, None if final else failure.wait)
 
     async def _upload(self, media: Media) -> MediaRef:
-        reference = await (self._in_parts(media) if self._lane.takes_parts else self._in_one_go(media))
+        reference = await (self._in_parts(media) if self._lane.takes_upload_parts else self._in_one_go(media))
         async with self._database.transaction() as connection:
             await media_uploads.keep(connection, self._lane.claim(), media.sha256, media.kind, reference, run=self._run)
         return reference

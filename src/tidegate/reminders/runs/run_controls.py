@@ -10,7 +10,7 @@ from tidegate.core.account import AccountState
 from tidegate.core.errors import NothingToDo, NotNow, TidegateError
 from tidegate.core.ids import RunId
 from tidegate.database.pool import Connection
-from tidegate.reminders.queries import media_uploads, run_states, run_targets, runs, unknown_parts
+from tidegate.reminders.queries import media_uploads, run_states, run_targets, runs, unknown_sends
 from tidegate.reminders.queries.reminders import KeptReminder
 from tidegate.reminders.queries.runs import LOOK_AT_RUNS, Run
 from tidegate.reminders.reminder import WhenClosed
@@ -126,7 +126,7 @@ async def resolve(connection: Connection, number: RunId, resolution: Resolution,
     """Resolve the unknown parts of a run, or of some of its groups; returns how many there were."""
     run = await _open(connection, number)
     targets = await run_targets.called(connection, number, groups) if groups else None
-    resolved = await unknown_parts.resolve(connection, number, resolution.state, targets=targets)
+    resolved = await unknown_sends.resolve(connection, number, resolution.state, targets=targets)
     if not resolved:
         raise NothingToDo(f"Nothing of run {number} is unknown.")
     await run_states.reopen(connection, run)

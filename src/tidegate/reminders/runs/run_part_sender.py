@@ -26,7 +26,7 @@ from tidegate.database.pool import AWAY, Connection, Database
 from tidegate.lanes import Claimed, Lane
 from tidegate.platforms.interface import Enclosure, Receipt, UploadLost
 from tidegate.platforms.interface.uploads import Media
-from tidegate.reminders.queries import media_uploads, run_parts, run_states, runs, unknown_parts
+from tidegate.reminders.queries import media_uploads, run_parts, run_states, runs, unknown_sends
 from tidegate.reminders.queries.run_parts import ClaimAnswer, RunPart
 from tidegate.reminders.queries.runs import Run
 from tidegate.reminders.rules.send_states import SendState, after_crash
@@ -262,7 +262,7 @@ class RunPartSender:
                 connection, self.lane.claim(), part.place, ticket.tries, wait=wait, doubtful=False, error=error
             )
             if done:
-                await unknown_parts.note_resent(connection, part.place, error)
+                await unknown_sends.note_resent(connection, part.place, error)
             return done
 
         return await self._mark(part, RunPartResult(SendState.PENDING, wait, doubtful=part.doubtful), mark)
@@ -277,7 +277,7 @@ class RunPartSender:
             claim = self.lane.claim()
             done = await run_parts.close(connection, claim, part.place, SendState.UNKNOWN, OLD_DOUBT, expected=pending)
             if resolved is not None:
-                await unknown_parts.resolve(connection, self.run.id, resolved, targets=[part.place.target])
+                await unknown_sends.resolve(connection, self.run.id, resolved, targets=[part.place.target])
             return done
 
         return await self._mark(part, RunPartResult(resolved or SendState.UNKNOWN), mark)

@@ -69,7 +69,7 @@ def _planned(kept: KeptReminder, reminder: Reminder, groups: Sequence[TargetGrou
         filled = [[fill(part.text, {**words, "group": group.title}) for part in reminder.parts] for group in groups]
     except ValueError as problem:
         raise BadInput(f"{problem} Nothing was sent.") from problem
-    parts = _parts_taken(kept, reminder, groups, {**words, "group": ""})
+    parts = _run_parts_taken(kept, reminder, groups, {**words, "group": ""})
     new = [
         _target(group, _why_not(kept, group, reminder.parts, texts))
         for group, texts in zip(groups, filled, strict=True)
@@ -115,7 +115,7 @@ def _why_nobody(reminder: Reminder) -> str:
     return "the account may post in no group it knows of. Look for new ones with: tidegate channel sync"
 
 
-def _parts_taken(
+def _run_parts_taken(
     kept: KeptReminder, reminder: Reminder, groups: Sequence[TargetGroup], words: Mapping[str, str]
 ) -> list[NewRunPart]:
     """The messages of a run, without their texts. What no group takes is refused: it would fail in each of them."""

@@ -99,7 +99,7 @@ async def _reminder(
 ) -> tuple[Reminder, dict[str, bytes]]:
     """The reminder and the content of its files, as the run was frozen."""
     parts, files = [], dict[str, bytes]()
-    for place, frozen in enumerate(await run_targets.frozen_parts(connection, run.id)):
+    for place, frozen in enumerate(await run_targets.frozen_run_parts(connection, run.id)):
         text = template_of([(one.title, one.texts[place]) for one in taken])
         if text is None:
             raise BadInput(

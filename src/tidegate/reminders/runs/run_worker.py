@@ -19,7 +19,7 @@ from tidegate.lanes import Lane
 from tidegate.lanes.rules.send_window import GRACE
 from tidegate.reminders.queries.run_parts import ClaimAnswer, RunPart
 from tidegate.reminders.queries.runs import Run
-from tidegate.reminders.rules.send_states import SendState, next_part, target_state
+from tidegate.reminders.rules.send_states import SendState, next_run_part, target_state
 from tidegate.reminders.runs.media_uploads import RunUploads
 from tidegate.reminders.runs.run_part_sender import RunPartResult, RunPartSender, SendTicket
 
@@ -138,7 +138,7 @@ class RunWorker:
 
     def _enqueue(self, target: TargetNumber, wait: timedelta) -> None:
         """Have a target's next part tried after a wait. Targets that may be tried are ordered by rank, not by age."""
-        place = next_part(self._progress.states[target])
+        place = next_run_part(self._progress.states[target])
         if place is None:
             return
         wait = max(wait, self._parts[target][place].waits_for)
@@ -155,7 +155,7 @@ class RunWorker:
         while not self._stopped:
             while self._later and self._later[0][0] <= self._clock.ticks():
                 _, target = heapq.heappop(self._later)
-                place = next_part(self._progress.states[target])
+                place = next_run_part(self._progress.states[target])
                 assert place is not None  # nothing else changes a target that waits
                 heapq.heappush(self._ready, (self._rank(target, place), target))
             if self._ready:
@@ -168,7 +168,7 @@ class RunWorker:
 
     async def _send_target(self, target: TargetNumber) -> None:
         """Send a target's parts in order, until one of them is not sent."""
-        while (place := next_part(self._progress.states[target])) is not None:
+        while (place := next_run_part(self._progress.states[target])) is not None:
             if self._stopped or (self._closed and not place):
                 return
             part, ticket = self._parts[target][place], SendTicket()

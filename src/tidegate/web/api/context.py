@@ -77,14 +77,14 @@ async def context(
     async with database.connection() as connection:
         kept = await channel_for(connection, reader, channel)
         outline = await outline_of(connection, kept, asked.bounds)
-    stream = ContextInParts(database, outline, asked.bounds, lambda moment: moment.astimezone(zone))
+    stream = ContextStream(database, outline, asked.bounds, lambda moment: moment.astimezone(zone))
     if asked.format is ContextFormat.TEXT:
         return PiecewiseResponse(stream.as_text(), media_type="text/plain")
     return PiecewiseResponse(stream.as_json(), media_type="application/json")
 
 
 @dataclass(frozen=True, slots=True)
-class ContextInParts:
+class ContextStream:
     """The messages of an outline; no connection to the database is held while they are sent."""
 
     database: Database

@@ -121,7 +121,7 @@ async def _run(connection: Connection, number: RunId, state: SendState | None, a
         "nobody_has": await run_targets.nobody_has(connection, number),
         "speed": speed,
         "ends_at": speed.ends_at(shown.run.now) if shown.run.state is RunState.RUNNING else None,
-        "parts": await run_targets.frozen_parts(connection, number),
+        "parts": await run_targets.frozen_run_parts(connection, number),
         "texts": [part.text for part in first[0].parts] if first else [],
         "progress": await run_progress(connection, shown.run),
         "behind": None if shown.run.behind is None else await runs.find(connection, shown.run.behind),

@@ -53,7 +53,7 @@ class ChildSetup:
         return {"session": self.session, "device": self.device, "name": f"tidegate {self.account}", "proxy": proxy}
 
 
-class WhatsAppConnection:
+class ChildSupervisor:
     """One account's connection, over any number of processes."""
 
     def __init__(self, home: ChildSetup, clock: Clock, note_connect: NoteConnect) -> None:
