@@ -1,7 +1,7 @@
 """Which files form a set, and whether it is complete (seed 000).
 
-Parts arrive over pages, scans and restarts. ``place_archive_part`` puts them into sets one by one. The sets are values that can
-be stored, so a set begun yesterday is continued today. All are of one place: a channel or a topic.
+Parts arrive over pages, scans and restarts. ``place_archive_part`` puts them into sets one by one. The sets are
+values that can be stored, so a set begun yesterday is continued today. All are of one place: a channel or a topic.
 """
 
 from __future__ import annotations
