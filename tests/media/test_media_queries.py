@@ -56,6 +56,16 @@ __all__ = ["bare"]
 BYTES = KeptBytes(Sha256(bytes([7]) * 32), 900, "image/jpeg")
 
 
+async def taken_in(connection: Connection, updates: ChannelUpdates) -> KnownChannel:
+    """A channel with a picture, 10, in its message 1, into which these updates were taken."""
+    channel = await full_channel(connection)
+    assert channel.reader is not None
+    await stored(connection, channel, with_files(1, picture(10)))
+    [place] = (await scan_memory.load(connection, channel.reader, POLICY)).places
+    await take_in(connection, place, updates, channel.reader, IngestTally(), asked_at=await now_of(connection))
+    return channel
+
+
 async def take(connection: Connection, channel: KnownChannel) -> list[media_files.WantedFile]:
     assert channel.reader is not None
     return await media_files.take(connection, channel.reader, channel.key, most=100)
@@ -208,28 +218,18 @@ async def test_a_file_that_nobody_can_read_is_fetched_from_another_channel(datab
 async def test_files_of_unchanged_messages_are_decided_about(database: Database) -> None:
     """A message of an earlier version is read again unchanged: the files that are new to us are wanted."""
     async with database.transaction() as connection:
-        channel = await full_channel(connection)
-        assert channel.reader is not None
-        await stored(connection, channel, with_files(1, picture(10)))
-        [place] = (await scan_memory.load(connection, channel.reader, POLICY)).places
         again = with_files(1, picture(10), further=[picture(11, role=FileRole.POLL)])
-        updates = ChannelUpdates(None, posted=[again])
-        await take_in(connection, place, updates, channel.reader, IngestTally(), asked_at=await now_of(connection))
+        await taken_in(connection, ChannelUpdates(None, posted=[again]))
         assert (await states(connection))[11] == ("wanted", "")
 
 
 async def test_the_picture_of_a_reaction_comes_with_the_reaction(database: Database) -> None:
     """A reaction that was pushed brings its custom emoji: stored once with its message, and wanted."""
     async with database.transaction() as connection:
-        channel = await full_channel(connection)
-        assert channel.reader is not None
-        await stored(connection, channel, with_files(1, picture(10)))
-        [place] = (await scan_memory.load(connection, channel.reader, POLICY)).places
         shown = picture(-78, role=FileRole.REACTION)
         told = [Reacted(MessageId(number), "custom:77", 1, shown) for number in (1, 1, 2)]
         recounted = [Recounted(MessageId(1), reactions=[Reaction("custom:77", 3)], pictures=[shown])]
-        updates = ChannelUpdates(None, reacted=told, recounted=recounted)
-        await take_in(connection, place, updates, channel.reader, IngestTally())
+        channel = await taken_in(connection, ChannelUpdates(None, reacted=told, recounted=recounted))
         found = await files_of(connection, channel.key, [MessageId(1), MessageId(2)])
         assert {number: [(one.number, one.role) for one in files] for number, files in found.items()} == {
             1: [(1, "own"), (2, "reaction")]
