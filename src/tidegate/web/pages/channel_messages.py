@@ -24,7 +24,7 @@ from tidegate.web.api.parameters import BIGGEST, Number, Text, days_of
 from tidegate.web.auth.token_check import AsSet, InDatabase
 from tidegate.web.chat_view import ChatReader
 from tidegate.web.page_response import page
-from tidegate.web.pages.library.channel_head import channel_head, kept_channel
+from tidegate.web.pages.library.channel_head import kept_channel, opened_channel
 from tidegate.web.server.request_bodies import Router
 from tidegate.web.server.streamed_responses import in_thread
 from tidegate.web.site_address import site_of
@@ -76,9 +76,7 @@ async def read(
     request: Request, database: InDatabase, loaded: AsSet, key: Key, asked: Annotated[TimelineQuery, Query()]
 ) -> Response:
     """A page of messages, oldest first: edits with their earlier texts, and tombstones with what was deleted."""
-    async with database.connection() as connection:
-        kept = await kept_channel(connection, key)
-        head = await channel_head(connection, loaded, kept)
+    async with opened_channel(database, loaded, key) as (connection, kept, head):
         found = await _stretch(connection, kept, asked)
         share = await partial_share.share_of(connection, key)
         reader = await _reader(request, connection, kept, found.messages)

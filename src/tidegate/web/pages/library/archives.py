@@ -23,7 +23,7 @@ from tidegate.history.rules.message_links import original_link
 from tidegate.web.api.parameters import BIGGEST, POSITIVE, Place, Text
 from tidegate.web.auth.token_check import AsSet, InDatabase
 from tidegate.web.page_response import changed, page
-from tidegate.web.pages.library.channel_head import ChannelHead, Key, channel_head, kept_channel
+from tidegate.web.pages.library.channel_head import ChannelHead, Key, opened_channel
 from tidegate.web.rules.archive_words import STATE_CHOICES
 from tidegate.web.server.request_bodies import Router
 
@@ -74,9 +74,7 @@ async def show_channel(
     request: Request, database: InDatabase, loaded: AsSet, key: Key, asked: Annotated[ArchivesPageQuery, Query()]
 ) -> Response:
     """The same of one channel, among its other pages."""
-    async with database.connection() as connection:
-        kept = await kept_channel(connection, key)
-        head = await channel_head(connection, loaded, kept)
+    async with opened_channel(database, loaded, key) as (connection, _, head):
         return await _listed(
             request, connection, asked.model_copy(update={"channel": None}), key, at=f"/channels/{key}/archives",
             of=None, head=head,

@@ -24,7 +24,7 @@ from tidegate.web.api.parameters import Text
 from tidegate.web.auth.token_check import AsSet, InDatabase
 from tidegate.web.charts.activity_charts import channel_activity, zone_from
 from tidegate.web.page_response import changed, page
-from tidegate.web.pages.library.channel_head import ChannelHead, Key, call_it, channel_head, first_tab, kept_channel
+from tidegate.web.pages.library.channel_head import ChannelHead, Key, call_it, first_tab, kept_channel, opened_channel
 from tidegate.web.pages.library.channels import drawn
 from tidegate.web.server.request_bodies import Router
 from tidegate.web.server.streamed_responses import in_thread
@@ -67,9 +67,7 @@ async def _stored_share(connection: Connection, shown: ChannelHead) -> StoredSha
 @pages.get("/options")
 async def options(request: Request, database: InDatabase, loaded: AsSet, key: Key) -> Response:
     """What the channel is, how it is mirrored, and how many older messages are loaded."""
-    async with database.connection() as connection:
-        kept = await kept_channel(connection, key)
-        head = await channel_head(connection, loaded, kept)
+    async with opened_channel(database, loaded, key) as (connection, kept, head):
         stored = await _stored_share(connection, head)
         topics = await channel_list.topics_by_title(connection, key, most=_TOPICS) if kept.forum else []
         destination = await channels.of_keys(connection, [kept.destination]) if kept.destination else {}
@@ -87,9 +85,7 @@ async def options(request: Request, database: InDatabase, loaded: AsSet, key: Ke
 @pages.get("/statistics")
 async def statistics(request: Request, database: InDatabase, loaded: AsSet, key: Key) -> Response:
     """When people write there, as charts."""
-    async with database.connection() as connection:
-        kept = await kept_channel(connection, key)
-        head = await channel_head(connection, loaded, kept)
+    async with opened_channel(database, loaded, key) as (connection, kept, head):
         return page(
             request, "channel_statistics.html", head=head, kept=kept, key=key, zone=str(zone_from(request)),
             activity=await channel_activity(connection, key, zone_from(request)),
@@ -99,9 +95,7 @@ async def statistics(request: Request, database: InDatabase, loaded: AsSet, key:
 @pages.get("/technical")
 async def technical(request: Request, database: InDatabase, loaded: AsSet, key: Key) -> Response:
     """Watermark, gaps by number, recent reads, and what its account's recent checks spent."""
-    async with database.connection() as connection:
-        kept = await kept_channel(connection, key)
-        head = await channel_head(connection, loaded, kept)
+    async with opened_channel(database, loaded, key) as (connection, kept, head):
         return page(
             request, "channel_technical.html", head=head, kept=kept, key=key, row=head.row,
             stored=await _stored_share(connection, head),

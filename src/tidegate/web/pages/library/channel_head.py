@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from http import HTTPStatus
@@ -17,7 +18,7 @@ from tidegate.channels.queries.channel_list import ChannelWithMemory
 from tidegate.channels.queries.channels import KnownChannel
 from tidegate.channels.rules.channel_names import full_name
 from tidegate.core.ids import ChannelKey
-from tidegate.database.pool import Connection, now_of
+from tidegate.database.pool import Connection, Database, now_of
 from tidegate.history.channel_documents import ChannelListed, channels_listed
 from tidegate.history.queries import timeline
 from tidegate.web.api.parameters import BIGGEST
@@ -51,7 +52,17 @@ class ChannelHead:
         return f'Stop mirroring "{call_it(self.kept)}"? What is stored stays.'
 
 
-async def channel_head(connection: Connection, loaded: LoadedSettings, kept: KnownChannel) -> ChannelHead:
+@asynccontextmanager
+async def opened_channel(
+    database: Database, loaded: LoadedSettings, key: ChannelKey
+) -> AsyncIterator[tuple[Connection, KnownChannel, ChannelHead]]:
+    """A connection for a page of a channel, the channel, or 404, and its head."""
+    async with database.connection() as connection:
+        kept = await kept_channel(connection, key)
+        yield connection, kept, await _channel_head(connection, loaded, kept)
+
+
+async def _channel_head(connection: Connection, loaded: LoadedSettings, kept: KnownChannel) -> ChannelHead:
     """The head of a channel's pages."""
     line = await channel_list.line(connection, kept)
     policy = policy_of(loaded.settings)

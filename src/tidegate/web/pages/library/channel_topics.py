@@ -16,7 +16,7 @@ from tidegate.history.channel_documents import channels_listed, topic_row
 from tidegate.web.api.parameters import BIGGEST
 from tidegate.web.auth.token_check import AsSet, InDatabase
 from tidegate.web.page_response import page
-from tidegate.web.pages.library.channel_head import Key, channel_head, kept_channel
+from tidegate.web.pages.library.channel_head import Key, opened_channel
 from tidegate.web.pages.library.channels import channel_views, pictures_of
 from tidegate.web.server.request_bodies import Router
 
@@ -42,9 +42,7 @@ async def show(
     asked: Annotated[ChannelTopicsQuery, Query()],
 ) -> Response:
     """One page of topics or threads."""
-    async with database.connection() as connection:
-        kept = await kept_channel(connection, key)
-        head = await channel_head(connection, loaded, kept)
+    async with opened_channel(database, loaded, key) as (connection, kept, head):
         topics = await channel_list.topics_by_title(connection, key, after=asked.after, most=_TOPICS + 1)
         place = None if asked.cursor is None else ListPosition.parse(asked.cursor)
         threads = await channel_list.threads(connection, kept, after=place, most=_THREADS)

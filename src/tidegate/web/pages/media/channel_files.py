@@ -22,7 +22,7 @@ from tidegate.web.auth.token_check import AsSet, InDatabase
 from tidegate.web.file_response import avatar_response, file_response, thumbnail_response
 from tidegate.web.media_view import PLAYABLE, FileAddresses, media_of_served
 from tidegate.web.page_response import page
-from tidegate.web.pages.library.channel_head import channel_head, kept_channel
+from tidegate.web.pages.library.channel_head import kept_channel, opened_channel
 from tidegate.web.server.request_bodies import Router
 
 _PAGE = 60
@@ -110,9 +110,7 @@ async def gallery(
 ) -> Response:
     """The files of a channel, the newest first."""
     before = NEWEST if asked.before is None else FilePlace(MessageId(asked.before), asked.number)
-    async with database.connection() as connection:
-        kept = await kept_channel(connection, key)
-        head = await channel_head(connection, loaded, kept)
+    async with opened_channel(database, loaded, key) as (connection, kept, head):
         policy = await media_rules.policy(connection)
         totals = await _kinds(connection, kept)
         found = await served_files.page(
