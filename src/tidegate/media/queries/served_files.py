@@ -108,7 +108,8 @@ _SOURCE = """(
 _PAGE = (
     _FILES.format(source=_SOURCE.format(past="<", way="DESC"))
     + """
-    WHERE (cardinality($5::text[]) = 0 OR f.kind = ANY($5)) AND (cardinality($6::text[]) = 0 OR f.state = ANY($6))
+    WHERE (cardinality($5::text[]) = 0 OR f.kind = ANY($5))
+      AND (cardinality($6::text[]) = 0 OR coalesce(f.state, 'skipped') = ANY($6))
     ORDER BY a.message DESC, a.number DESC LIMIT $7
 """
 )
