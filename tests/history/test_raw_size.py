@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from base64 import b64decode
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -13,6 +12,7 @@ from typing import Any
 from telethon.tl import types
 
 from tidegate.core.message_content import PLAIN
+from tidegate.database.pool import Database
 from tidegate.history.content_json import content_json
 from tidegate.history.raw_json import pack
 from tidegate.platforms.discord.translation import message_of as discord_message
@@ -73,16 +73,19 @@ def picture(seed: int) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def room(messages: Sequence[Message]) -> float:
-    """How many bytes all but the columns takes, on average."""
-    return mean(len(pack(one.raw) or b"") + len(_content(one)) for one in messages)
+async def room(database: Database, messages: Sequence[Message]) -> float:
+    """How many bytes PostgreSQL needs for all but the columns, on average."""
+    rows = [(None if one.content is PLAIN else content_json(one.content), pack(one.raw)) for one in messages]
+    sizes = [
+        await database.pool.fetchval(
+            "SELECT coalesce(pg_column_size($1::jsonb), 0) + coalesce(octet_length($2::bytea), 0)", *row
+        )
+        for row in rows
+    ]
+    return mean(sizes)
 
 
-def _content(one: Message) -> str:
-    return "" if one.content is PLAIN else json.dumps(content_json(one.content), separators=(",", ":"))
-
-
-def test_a_short_text() -> None:
+async def test_a_short_text(database: Database) -> None:
     """Plain, with a link and formatting, as a reply, forwarded, with views and reactions, by each platform."""
     link = types.MessageEntityUrl(_TEXT.index("https"), 25)
     reactions = types.MessageReactions([types.ReactionCount(types.ReactionEmoji("👍"), 12)])
@@ -96,15 +99,15 @@ def test_a_short_text() -> None:
         discord(),
         discord(type=19, message_reference={"message_id": "1456050033131510001", "channel_id": "1456047264890880001"}),
     ]
-    assert room([telegram()]) == 0
-    assert room([discord()]) == 0
-    assert room(texts) <= SHORT_TEXT
+    assert await room(database, [telegram()]) == 0
+    assert await room(database, [discord()]) == 0
+    assert await room(database, texts) <= SHORT_TEXT
 
 
-def test_a_photo() -> None:
+async def test_a_photo(database: Database) -> None:
     """With its tiny preview and the list of its sizes, but without what expires."""
     by_telegram = [telegram(media=types.MessageMediaPhoto(photo=photo(seed))) for seed in range(50)]
-    assert room(by_telegram) <= PHOTO
-    assert room([discord(attachments=[picture(seed)]) for seed in range(50)]) <= PHOTO
+    assert await room(database, by_telegram) <= PHOTO
+    assert await room(database, [discord(attachments=[picture(seed)]) for seed in range(50)]) <= PHOTO
     [size] = [one for one in by_telegram[0].raw["media"]["photo"]["sizes"] if one["_"] == "PhotoStrippedSize"]
     assert len(b64decode(size["bytes"])) > 60

@@ -11,7 +11,7 @@ import signal
 from typing import Any
 
 from tests.stories.every_kind.harbour import Harbour, enable, harbour, settled
-from tests.stories.every_kind.stored_facts import Facts, differing, stored_facts, strays
+from tests.stories.every_kind.stored_facts import Facts, differing, lost, stored_facts, strays
 from tidegate.demo.telegram_account import HOURLY, ask_worker
 from tidegate.loopback.counting_world import World
 
@@ -51,6 +51,7 @@ async def test_every_field_equals_the_truth_after_every_kill(harbour: Harbour) -
         stored = {number: stored_facts(rows[number]) for number in truth}
         assert wrong(stored, truth) == {}
         assert astray(stored, truth) == {}
+        assert missing(rows, truth) == {}
     await nothing_is_doubled(world)
 
 
@@ -63,6 +64,12 @@ def wrong(stored: dict[int, Facts], truth: dict[int, tuple[Facts, Any]]) -> dict
 def astray(stored: dict[int, Facts], truth: dict[int, tuple[Facts, Any]]) -> dict[int, list[str]]:
     """What is kept as the platform sent it, and is not there."""
     found = {number: strays(stored[number]["raw"], raw) for number, (_, raw) in truth.items()}
+    return {number: one for number, one in found.items() if one}
+
+
+def missing(rows: dict[int, Any], truth: dict[int, tuple[Facts, Any]]) -> dict[int, list[str]]:
+    """Texts of the platform that are kept nowhere."""
+    found = {number: lost(rows[number], raw) for number, (_, raw) in truth.items()}
     return {number: one for number, one in found.items() if one}
 
 

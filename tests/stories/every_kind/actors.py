@@ -147,9 +147,9 @@ class DiscordActor(Actor):
 
     async def preview(self, rows: list[Facts]) -> None:
         [number] = await self.tell("post", text="Read https://example.com/kettle")
-        await self.tell(
-            "edit", id=number, raw={"embeds": [{"type": "link", "title": "A kettle", "url": "https://a.b"}]}
-        )
+        signed = "https://cdn.discordapp.com/attachments/1/2/kettle.png?ex=1&is=2&hm=3"
+        embed = {"type": "link", "title": "A kettle", "url": "https://a.b", "description": f"{signed} shows it"}
+        await self.tell("edit", id=number, raw={"embeds": [embed]})
 
     async def number(self, rows: list[Facts]) -> None:
         """Reactions are cleared; one emoji, or all of a message."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.stories.every_kind.stored_facts import Facts, instant, pairs
+from tests.stories.every_kind.stored_facts import Facts, instant, pairs, unsigned
 
 WRITTEN = (0, 19, 20, 23)
 REFERS = (6, 46)  # to a message of the channel: one that was pinned, a poll that ended
@@ -99,7 +99,7 @@ def _embed(embed: Facts) -> Facts:
     return {
         "kind": embed.get("type", ""),
         "title": embed.get("title", ""),
-        "description": embed.get("description", ""),
+        "description": unsigned(embed.get("description", "")),
         "author": (embed.get("author") or {}).get("name", ""),
         "footer": (embed.get("footer") or {}).get("text", ""),
         "fields": [(one["name"], one["value"]) for one in embed.get("fields", [])],

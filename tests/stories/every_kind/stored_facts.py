@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime
 from typing import Any
 
@@ -13,6 +14,15 @@ Facts = dict[str, Any]
 OURS = frozenset({"names", "announced", "announced_by", "reply_gone", "spoiler"})
 """Keys of our own beside Discord's in what is kept as it sent it."""
 
+LEFT_OUT = re.compile(
+    r"\.(_|date|edit_date|timestamp|edited_timestamp|id|channel_id|guild_id|author|url|proxy_url|proxy_icon_url)$"
+    r"|^\.reactions$|\.mime_type$"  # all these have columns, compared field by field
+    r"|\.(username|option|hash|credentials)$"  # how somebody signs in, which bytes stand for an answer, secrets
+    r"|^\.referenced_message$"  # a message with a row of its own
+    r"|^\.application\.(description|cover_image)$"  # of an application today, not of the message
+)
+"""Texts of the platform that are not kept beside the columns."""
+
 _STORED = """
     SELECT m.*, p.name AS person,
         (SELECT array_agg(ARRAY[a.name, a.size::text] ORDER BY a.number) FROM attachments a
@@ -23,6 +33,11 @@ _STORED = """
     WHERE c.number = $1
     ORDER BY m.id
 """
+
+
+def unsigned(text: str) -> str:
+    """A text in which links lack their signatures, written without the code that takes them off."""
+    return re.sub(r"\?ex=\w+&is=\w+&hm=\w+&?", "", text)
 
 
 def instant(text: str) -> datetime:
@@ -126,4 +141,25 @@ def strays(kept: Any, told: Any, path: str = "") -> list[str]:
             for number, one in enumerate(kept)
             for stray in min([strays(one, row, f"{path}.{number}") for row in rows] or [[path]], key=len)
         ]
-    return [] if str(kept).partition("?")[0] == str(told).partition("?")[0] else [f"{path}: {kept!r} for {told!r}"]
+    return [] if str(kept) == unsigned(str(told)) else [f"{path}: {kept!r} for {told!r}"]
+
+
+def lost(row: Any, told: Any) -> list[str]:
+    """The texts in what the platform sent that stand nowhere in the stored message."""
+    kept = "\n".join(_texts({name: row[name] for name in ("text", "author", "person", "held", "content")}))
+    return _lost(kept + "\n" + "\n".join(_texts(unpack(row["raw"]))), told, "")
+
+
+def _lost(kept: str, told: Any, path: str) -> list[str]:
+    if LEFT_OUT.search(path):
+        return []
+    if isinstance(told, dict | list):
+        inside = told.items() if isinstance(told, dict) else enumerate(told)
+        return [one for name, value in inside for one in _lost(kept, value, f"{path}.{name}")]
+    return [f"{path}: {told!r}"] if isinstance(told, str) and unsigned(told) not in kept else []
+
+
+def _texts(value: Any) -> list[str]:
+    if isinstance(value, dict | list):
+        return [text for one in (value.values() if isinstance(value, dict) else value) for text in _texts(one)]
+    return [] if value is None else [str(value)]

@@ -31,7 +31,8 @@ class SearchHit:
 
     *key* is our number of the channel, *channel* the platform's; *guild* and *server* are the number and name of where
     the channel is, if anywhere; *parent_title* is the channel that a thread belongs to. *texts* are the other texts of
-    a message, such as those of its embeds and polls. *mentions* are the names behind mentions in the text.
+    a message, such as those of its embeds and polls. *mentions* are the names behind mentions in the text. A private
+    chat is *private_to* an account, of which the name is empty once it was removed.
     """
 
     kind: str
@@ -52,6 +53,7 @@ class SearchHit:
     files: tuple[str, ...] = ()
     texts: tuple[str, ...] = ()
     mentions: Mapping[str, str] | None = None
+    private_to: str | None = None
     archive: ArchiveId | None = None
     archive_name: str | None = None
     size: int | None = None
@@ -166,7 +168,9 @@ async def _read(connection: Connection, asked: SearchRequest, plan: SearchPlan) 
 
 _PLACE = """
     c.guild, o.id AS parent_key, coalesce(o.title, '') AS parent_title,
-    coalesce((SELECT g.title FROM guilds g WHERE g.platform = c.platform AND g.number = c.guild), '') AS server
+    coalesce((SELECT g.title FROM guilds g WHERE g.platform = c.platform AND g.number = c.guild), '') AS server,
+    CASE WHEN c.private_to IS NOT NULL
+         THEN coalesce((SELECT r.name FROM accounts r WHERE r.id = c.private_to), '') END AS private_to
 """
 _PARENT = "LEFT JOIN channels o ON o.platform = c.platform AND o.number = c.parent"
 

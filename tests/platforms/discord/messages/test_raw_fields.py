@@ -95,6 +95,35 @@ class TestWhatIsKept:
         """Another site's address leads nowhere without its question."""
         assert raw_of(message(embeds=[{"url": address}])) == {"embeds": [{"url": kept}]}
 
+    @pytest.mark.parametrize("address", [CDN, "http://127.0.0.1:5/attachments/1/2/x.png"])
+    @given(
+        before=st.lists(st.from_regex(r"[\w,.!?:;=&%()<>äöü潮]{1,12}", fullmatch=True), max_size=4),
+        after=st.lists(st.from_regex(r"[\w,.!?:;=&%()<>äöü潮]{1,12}", fullmatch=True), max_size=4),
+        close=st.sampled_from(["", ")", ">", "]", ".", ", or"]),
+    )
+    def test_the_words_around_an_address_stay(
+        self, address: str, before: list[str], after: list[str], close: str
+    ) -> None:
+        """Wherever an address stands in a text that people read, only its own signature goes."""
+        signed, bare = (" ".join([*before, f"{address}{rest}{close}", *after]) for rest in ("?ex=1&is=2&hm=3f", ""))
+        told = message(
+            embeds=[{"description": signed}],
+            message_snapshots=[{"message": {"content": signed}}],
+            components=[{"type": 10, "content": signed}],
+            poll={"question": {"text": signed}},
+        )
+        assert raw_of(told) == {
+            "embeds": [{"description": bare}],
+            "message_snapshots": [{"message": {"content": bare}}],
+            "components": [{"type": 10, "content": bare}],
+            "poll": {"question": {"text": bare}},
+        }
+
+    def test_a_question_about_an_address_is_no_signature(self) -> None:
+        """What follows an address with a question mark may be a word."""
+        told = [{"description": f"seen {CDN}?really"}]
+        assert raw_of(message(embeds=told)) == {"embeds": told}
+
     def test_votes_and_reactions_are_not_kept(self) -> None:
         """They are numbers with a time of their own."""
         results = {"answer_counts": [{"id": 1, "count": 5}]}

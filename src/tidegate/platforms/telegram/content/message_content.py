@@ -139,8 +139,14 @@ def _texts(found: Any) -> tuple[str, ...]:
     if found.factcheck is not None and found.factcheck.text is not None:
         texts.append(found.factcheck.text.text)
     for row in getattr(found.reply_markup, "rows", ()):
-        texts += [button.text for button in row.buttons]
+        texts += [_button_text(button) for button in row.buttons]
     return tuple(text for text in texts if text)[:_MOST_TEXTS]
+
+
+def _button_text(button: Any) -> str:
+    """What a button says, and where it leads."""
+    address = getattr(button.type, "url", None)
+    return ": ".join(filter(None, (button.text, address)))
 
 
 def _lines(blocks: list[Any]) -> Iterator[str]:

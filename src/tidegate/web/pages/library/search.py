@@ -32,11 +32,13 @@ from tidegate.web.auth.token_check import InDatabase
 from tidegate.web.page_response import page
 from tidegate.web.server.heavy_request_limit import Heavy
 from tidegate.web.server.request_bodies import Router
+from tidegate.web.template_filters import steady
 
 _FINDS = 50
 _PAGES = 100
 _EXCERPT = 200  # characters
 _OTHERS = 5
+_NAME = 100  # characters of a file's name
 _TITLES = 300
 _ORDERS = {HitOrder.NEWEST: "Newest first", HitOrder.RELEVANCE: "Best match first"}
 _THINGS = tuple(tag.removeprefix("has:") for tag in HAS_TAGS.values())
@@ -85,13 +87,17 @@ class SearchPageQuery(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class SearchHitView:
-    """A result with its links: to its channel here, and to the original. Its texts are in pieces, matches marked."""
+    """A result with its links: to its channel here, and to the original.
+
+    Its texts are in pieces, matches marked. *names* are those of its files, in pieces where the search has found them.
+    """
 
     found: SearchHit
     key: ChannelKey
     link: str | None
     text: list[Piece]
     others: list[list[Piece]]
+    names: list[tuple[str, list[Piece]]]
     before: NearbyText | None
     after: NearbyText | None
 
@@ -149,16 +155,22 @@ async def _asked_for(
 
 def _view(one: SearchHit, query: SearchTerms, beside: Neighbours) -> SearchHitView:
     """A result; of its other texts only those that the search has found."""
-    marked = (highlighted(_plain(one, text), query.typed) for text in one.texts)
-    others = [around_first(pieces, _EXCERPT) for pieces in marked if any(found for _, found in pieces)]
+    others = [pieces for text in one.texts if (pieces := _pieces(_plain(one, text), query, _EXCERPT))]
     return SearchHitView(
         one,
         one.key,
         original_link(one.platform, one.channel, one.id, guild=one.guild, topic=one.topic),
         around_first(highlighted(_plain(one, one.text), query.typed), 3 * _EXCERPT),
         others[:_OTHERS],
+        [(name, _pieces(steady(name), query, _NAME)) for name in one.files if name],
         *(_line(one, near) for near in beside),
     )
+
+
+def _pieces(text: str, query: SearchTerms, most: int) -> list[Piece]:
+    """A text around its first match; nothing where it has none."""
+    pieces = highlighted(text, query.typed)
+    return around_first(pieces, most) if any(found for _, found in pieces) else []
 
 
 def _line(one: SearchHit, near: NearbyText | None) -> NearbyText | None:
