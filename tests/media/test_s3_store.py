@@ -1,16 +1,15 @@
-"""The store in an S3 bucket, against moto's server: it keeps objects in memory and checks no signatures."""
+"""The store in an S3 bucket."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
 from hashlib import sha256
 from pathlib import Path
+from uuid import uuid4
 
-import boto3
 import pytest
-from moto.server import ThreadedMotoServer
 
+from tests.media.s3_server import BUCKET, client, endpoint, open_bucket
 from tidegate.app.policies import media_store
 from tidegate.app.settings import Settings
 from tidegate.core.errors import BadInput
@@ -19,26 +18,15 @@ from tidegate.media.local_store import LocalStore
 from tidegate.media.s3_store import open_s3_store
 from tidegate.media.store import BytesMissing, MediaStore, StoreTrouble, key_of
 
+__all__ = ["endpoint"]  # a fixture
+
 CONTENT = bytes(range(256)) * 9_000
 
 
-@pytest.fixture(scope="session")
-def endpoint() -> Iterator[str]:
-    """A running server with one bucket."""
-    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
-    server.start()
-    address = "http://{}:{}".format(*server.get_host_and_port())
-    keys = {"aws_access_key_id": "key", "aws_secret_access_key": "secret", "region_name": "us-east-1"}
-    boto3.client("s3", endpoint_url=address, **keys).create_bucket(Bucket="harbour")
-    yield address
-    server.stop()
-
-
 @pytest.fixture
-def store(endpoint: str, request: pytest.FixtureRequest) -> MediaStore:
+def store(endpoint: str) -> MediaStore:
     """A prefix of the test's own."""
-    prefix = sha256(request.node.name.encode()).hexdigest()[:8]
-    return open_s3_store(f"s3://harbour/{prefix}?endpoint={endpoint}", key="key", secret="secret")
+    return open_bucket(endpoint, uuid4().hex)
 
 
 def written(folder: Path, content: bytes) -> tuple[Path, Sha256]:
@@ -95,11 +83,10 @@ async def test_deleted_bytes_are_gone(store: MediaStore, tmp_path: Path) -> None
 
 async def test_foreign_objects_are_left_alone(store: MediaStore, endpoint: str, tmp_path: Path) -> None:
     """What no digest names is not an entry."""
-    keys = {"aws_access_key_id": "key", "aws_secret_access_key": "secret", "region_name": "us-east-1"}
-    client = boto3.client("s3", endpoint_url=endpoint, **keys)
+    bucket = client(endpoint)
     prefix = store.name.rpartition("/")[2]
-    client.put_object(Bucket="harbour", Key=f"{prefix}/README", Body=b"x")
-    client.put_object(Bucket="harbour", Key=f"{prefix}/zz/{key_of(Sha256(bytes(32)))}", Body=b"x")
+    bucket.put_object(Bucket=BUCKET, Key=f"{prefix}/README", Body=b"x")
+    bucket.put_object(Bucket=BUCKET, Key=f"{prefix}/zz/{key_of(Sha256(bytes(32)))}", Body=b"x")
     assert [one async for one in store.entries()] == []
 
 
