@@ -75,6 +75,12 @@ async def still_good(connection: Connection, secrets_: Collection[str]) -> set[s
     return {hashes[row["hash"]] for row in rows}
 
 
+async def count_sessions(connection: Connection) -> int:
+    """How many browsers are signed in."""
+    number: int = await connection.fetchval("SELECT count(*) FROM sessions WHERE until > clock_now()")
+    return number
+
+
 async def end_session(connection: Connection, secret: str) -> None:
     """Sign that browser out."""
     await connection.execute("DELETE FROM sessions WHERE hash = $1", secret_hash(secret))

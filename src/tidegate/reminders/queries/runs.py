@@ -132,6 +132,26 @@ async def open_of(connection: Connection, account: AccountId) -> list[Run]:
     return [_run(row) for row in rows]
 
 
+@dataclass(frozen=True, slots=True)
+class SendingTotals:
+    """How many runs have not ended, and how many reminders will be sent by their schedule."""
+
+    runs: int
+    scheduled: int
+
+
+async def totals(connection: Connection) -> SendingTotals:
+    """What a pause of all sending concerns."""
+    row = await connection.fetchrow(
+        """
+        SELECT (SELECT count(*) FROM runs WHERE state <> 'ended') AS runs,
+            (SELECT count(*) FROM reminders WHERE due_at IS NOT NULL) AS scheduled
+        """
+    )
+    assert row is not None
+    return SendingTotals(**row)
+
+
 async def counts(connection: Connection, runs: Collection[RunId]) -> dict[RunId, Counter[SendState]]:
     """How many targets of each of these runs are in which state."""
     rows = await connection.fetch(

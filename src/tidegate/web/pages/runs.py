@@ -76,6 +76,7 @@ async def _list(connection: Connection, before: RunId | None) -> dict[str, Any]:
         "before": before,
         "older": found[_RUNS - 1].id if len(found) > _RUNS else None,
         "all_paused": await run_states.everything_is_paused(connection),
+        "totals": await runs.totals(connection),
     }
 
 

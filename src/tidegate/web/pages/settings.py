@@ -65,11 +65,13 @@ async def _show(
     async with database.connection() as connection:
         kept = await _tokens(connection)
         places = await _places(connection, kept)
+        open_sessions = await page_sessions.count_sessions(connection)
         has_password = await operator_password.password_hash(connection) is not None
     return page(
         request, "settings.html", settings=setting_rows(loaded), tokens=kept, scopes=list(TokenScope),
         lifetimes=_LIFETIMES, has_password=has_password, warnings=loaded.warnings, sessions=site_of(request).sessions,
-        new=new, trouble=trouble, places=places, status=HTTPStatus.BAD_REQUEST if trouble else HTTPStatus.OK,
+        new=new, trouble=trouble, places=places, open_sessions=open_sessions,
+        status=HTTPStatus.BAD_REQUEST if trouble else HTTPStatus.OK,
     )  # fmt: skip
 
 

@@ -10,6 +10,7 @@ function showTicked() {
     const ticked = all.filter((one) => one.checked).length;
     place.textContent = ticked ? `${ticked} selected` : "";
     const form = place.closest("form");
+    for (const count of form.querySelectorAll("[data-count-of]")) count.textContent = ticked ? ` (${ticked})` : "";
     form.hidden = !all.length;
     for (const button of form.querySelectorAll("button")) button.disabled = !ticked;
     const every = form.querySelector("[data-tick-all]");

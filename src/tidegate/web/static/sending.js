@@ -40,7 +40,11 @@ function countPicked(picker) {
   const shown = boxes.filter((box) => !box.closest("label").hidden).length;
   picker.hidden = !boxes.length;
   const filtered = shown < boxes.length ? `, ${shown.toLocaleString()} shown` : "";
-  const words = `${boxes.filter((box) => box.checked).length.toLocaleString()} of ${boxes.length.toLocaleString()} selected${filtered}`;
+  const ticked = boxes.filter((box) => box.checked).length;
+  for (const count of document.querySelectorAll(`[data-count-of="${picker.dataset.picker}"]`)) {
+    count.textContent = ticked ? ` (${ticked.toLocaleString()})` : "";
+  }
+  const words = `${ticked.toLocaleString()} of ${boxes.length.toLocaleString()} selected${filtered}`;
   const place = picker.querySelector("[data-picked]");
   if (place.textContent !== words) place.textContent = words;
 }

@@ -80,6 +80,7 @@ async def show(request: Request, database: InDatabase, loaded: AsSet) -> Respons
     return page(
         request, "storage.html", policy=document, rows=rows, store=store.name, free=free, trouble=trouble,
         growth=growth, places=places,
+        waiting=sum(one.files for one in document.totals if one.state in ("wanted", "failed")),
         limit=total_limit(policy.state, free=free, stored=document.stored_bytes), kinds=_kinds(policy),
         freeable=sum(one.media.bytes for one in rows if one.why),
         estimate=await estimated(database, loaded.settings) if policy.asks else None,
