@@ -62,6 +62,8 @@ class TestChannels:
             ({"platform": "telegram"}, {"Channel 7", "Lost"}),
             ({"account": "other"}, {"Harbour"}),
             ({"state": "trouble"}, {"Lost"}),
+            ({"state": "unreadable"}, {"Lost"}),
+            ({"state": "new"}, {"Channel 7"}),
             ({"mirrored": "no"}, {"Harbour"}),
             ({"q": "7"}, {"Channel 7"}),
             ({"platform": "discord", "mirrored": "yes"}, set()),
@@ -85,6 +87,32 @@ class TestChannels:
         assert {title for title in ("Channel 7", "Harbour", "Lost") if f">{title}<" in text} == shown
         count = f"{len(shown)} channel" if len(shown) == 1 else f"{len(shown)} channels"
         assert f'<p id="count" class="soft" role="status">{count} ' in text
+
+    @pytest.mark.parametrize(
+        ("hours", "asked", "shown"),
+        [
+            (1, "current", True), (1, "behind", False), (1, "trouble", False),
+            (9, "current", False), (9, "behind", True), (9, "trouble", True),
+        ],
+    )  # fmt: skip
+    async def test_a_copy_is_behind_when_its_account_was_not_checked_for_long(
+        self, client: httpx.AsyncClient, database: Database, kept: KnownChannel, hours: int, asked: str, *, shown: bool
+    ) -> None:
+        """The list, its filter, the channel's own page and the sum on Home agree."""
+        await database.pool.execute("UPDATE places SET last_scanned_at = clock_now()")
+        await database.pool.execute(
+            "INSERT INTO cycles (account, number, whole, began_at, ended_at, report) "
+            "SELECT id, 1, true, clock_now(), clock_now() - $1 * interval '1 hour', '{}' FROM accounts",
+            hours,
+        )
+        listed = (await client.get("/channels", params={"state": asked})).text
+        assert (f">{kept.title}<" in listed) is shown
+        behind = hours > 3
+        assert (">Behind</span>" in listed) is (shown and behind)
+        head = (await client.get(f"/channels/{kept.key}/options")).text
+        assert ("Behind: its check is late" in head, ">Up to date</span>" in head) == (behind, not behind)
+        home = (await client.get("/")).text
+        assert f">{0 if behind else 1} of 1 channel</a>" in home
 
     async def test_many_are_stopped_and_mirrored_at_once(
         self, client: httpx.AsyncClient, database: Database, kept: KnownChannel
@@ -198,6 +226,30 @@ class TestArchives:
         assert (await post(client, "/archives/retry/selected")).status_code == 400
         text = (await client.get(f"/channels/{kept.key}/archives")).text
         assert (f'value="{other}"' in text, f'value="{fine}" form' in text) == (True, False)
+
+    async def test_they_are_filtered_by_the_account_that_reads_them(
+        self, client: httpx.AsyncClient, database: Database, kept: KnownChannel
+    ) -> None:
+        """By account and platform, together with the words of a search; without a match it says so."""
+        async with database.transaction() as connection:
+            other = await add_account(connection, "other")
+            await add_account(connection, "idle")
+            below = await add_channel(connection, other, number=8)
+            await add_archive(connection, kept, "One.zip")
+            await add_archive(connection, below, "Two.zip", "one/tower.stl")
+        reader = kept.reader_name or ""
+        for asked, shown in (
+            ({"account": reader}, {"One"}),
+            ({"account": "other"}, {"Two"}),
+            ({"account": "idle"}, set()),
+            ({"account": "other", "q": "one"}, {"Two"}),
+            ({"account": reader, "q": "two"}, set()),
+            ({"platform": "telegram"}, {"One", "Two"}),
+            ({"platform": "discord"}, set()),
+        ):
+            text = (await client.get("/archives", params=asked)).text
+            assert {name for name in ("One", "Two") if f">{name}.zip<" in text} == shown, asked
+            assert ("No archives match." in text) is (not shown)
 
     async def test_states_and_failures_are_in_words(
         self, client: httpx.AsyncClient, database: Database, kept: KnownChannel

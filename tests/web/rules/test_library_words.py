@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
-
 import pytest
 
-from tests.held import NOON
 from tidegate.archives.queries.archive_search import STATES
 from tidegate.archives.rules.file_names import ArchiveKind
 from tidegate.archives.rules.retry import FailureReason
@@ -31,21 +28,20 @@ def test_a_check_of_another_version_is_still_shown() -> None:
 
 
 @pytest.mark.parametrize(
-    ("checked", "late", "state", "enabled", "words"),
+    ("checked", "behind", "state", "enabled", "words"),
     [
-        (True, 0, "ok", True, ("Up to date", "good")),
-        (True, 3, "ok", True, ("Its check is late", "wait")),
-        (False, 0, "ok", True, ("Waiting for its first check", "wait")),
-        (True, 3, "ok", False, ("Not mirrored", "")),
-        (True, 0, "deleted", True, ("Deleted on the platform", "bad")),
+        (True, False, "ok", True, ("Up to date", "good")),
+        (True, True, "ok", True, ("Behind: its check is late", "wait")),
+        (False, False, "ok", True, ("Waiting for its first check", "wait")),
+        (True, True, "ok", False, ("Not mirrored", "")),
+        (True, False, "deleted", True, ("Deleted on the platform", "bad")),
     ],
 )
 def test_whether_a_copy_is_up_to_date(
-    *, checked: bool, late: int, state: str, enabled: bool, words: tuple[str, str]
+    *, checked: bool, behind: bool, state: str, enabled: bool, words: tuple[str, str]
 ) -> None:
     """A copy is never called up to date while its check is overdue, or while nobody can read it."""
-    due = NOON - timedelta(hours=late)
-    assert channel_words.upkeep_words(enabled=enabled, state=state, checked=checked, due_at=due, now=NOON) == words
+    assert channel_words.upkeep_words(enabled=enabled, state=state, checked=checked, behind=behind) == words
 
 
 def test_a_history_is_complete_only_without_gaps() -> None:

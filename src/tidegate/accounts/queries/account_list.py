@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from enum import StrEnum
 
 import asyncpg
 
@@ -44,10 +45,10 @@ class ShownAccount(AccountFields):
 
 _SHOWN = """
     WITH shown AS (
-        SELECT * FROM accounts
-        WHERE ($1 = '' OR position(lower($1) IN lower(name)) > 0) AND id > $2
-        ORDER BY id
-        LIMIT $3
+        SELECT *, row_number() OVER (ORDER BY {order}, id) AS place FROM accounts
+        WHERE ($1 = '' OR position(lower($1) IN lower(name)) > 0) AND ($4 = '' OR platform = $4) AND {condition}
+          AND ($2 = 0 OR ({order}, id) > (SELECT {order}, id FROM accounts WHERE id = $2))
+        ORDER BY place LIMIT $3
     ), lately AS (
         SELECT account, count(*) FILTER (WHERE charged) AS sent, count(*) FILTER (WHERE NOT charged) AS read,
             count(*) FILTER (WHERE outcome IN ('asked_to_wait', 'unknown', 'failed')) AS errors
@@ -67,13 +68,46 @@ _SHOWN = """
     LEFT JOIN workers w ON w.number = s.owner AND w.ended_at IS NULL
     LEFT JOIN pace p ON p.account = s.id
     LEFT JOIN lately l ON l.account = s.id
-    ORDER BY s.id
+    ORDER BY s.place
 """
 
+_IN_ORDER = """natural_order(lower(name)) COLLATE "C" """
 
-async def some(connection: Connection, *, like: str = "", after: int = 0) -> Sequence[ShownAccount]:
-    """A page of accounts after that number whose name contains *like*."""
-    return [_shown(row) for row in await connection.fetch(_SHOWN, like, after, AT_A_TIME)]
+
+class AccountCondition(StrEnum):
+    """How an account does, as a page shows it."""
+
+    CONNECTED = "connected"
+    NOT_CONNECTED = "not_connected"
+    UNREACHABLE = "unreachable"
+    PAUSED = "paused"
+    SIGNED_OUT = "signed_out"
+    BANNED = "banned"
+
+
+_SERVED = "EXISTS (SELECT FROM workers w WHERE w.number = owner AND w.ended_at IS NULL)"
+_CONDITIONS: Mapping[AccountCondition | None, str] = {
+    None: "true",
+    AccountCondition.CONNECTED: f"state = 'active' AND unreachable_since IS NULL AND {_SERVED}",
+    AccountCondition.NOT_CONNECTED: f"state = 'active' AND unreachable_since IS NULL AND NOT {_SERVED}",
+    AccountCondition.UNREACHABLE: "state = 'active' AND unreachable_since IS NOT NULL",
+    AccountCondition.PAUSED: "state = 'paused'",
+    AccountCondition.SIGNED_OUT: "state = 'signed_out'",
+    AccountCondition.BANNED: "state = 'banned'",
+}
+
+
+async def some(
+    connection: Connection,
+    *,
+    like: str = "",
+    after: int = 0,
+    platform: str = "",
+    condition: AccountCondition | None = None,
+) -> Sequence[ShownAccount]:
+    """A page of accounts in natural order, after the one of that number, whose name contains *like*."""
+    query = _SHOWN.format(order=_IN_ORDER, condition=_CONDITIONS[condition])
+    return [_shown(row) for row in await connection.fetch(query, like, after, AT_A_TIME, platform)]
 
 
 async def records(connection: Connection) -> dict[AccountId, AccountRecord]:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
-from tidegate.core.ids import ArchiveId, ChannelKey
+from tidegate.core.ids import AccountId, ArchiveId, ChannelKey
 from tidegate.database.pool import Connection
 from tidegate.search.queries.ranked_hits import planned_anew
 from tidegate.search.rules.query_language import from_the_beginning
@@ -22,10 +22,17 @@ LEFT_OFF = f"(a.state = 'working' AND ((SELECT reader FROM channels WHERE id = a
 
 _END = 2**63 - 1
 
+_WHOSE = """
+    ($6::bigint IS NULL OR a.channel IN (SELECT id FROM channels WHERE reader = $6))
+    AND ($7::text IS NULL OR a.channel IN (SELECT id FROM channels WHERE platform = $7))
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class ArchiveFilter:
     """Which archives are wanted: in some *states*, of some channels (our numbers of them), found by a *text*.
+
+    They are of the channels that *reader* reads, and of those on a *platform*.
 
     The text is part of the archive's name, or it is words of the path of a file inside. They come newest first, those
     *before* one.
@@ -35,6 +42,8 @@ class ArchiveFilter:
     channels: Collection[ChannelKey] | None = None
     text: str = ""
     before: ArchiveId | None = None
+    reader: AccountId | None = None
+    platform: str | None = None
 
     @property
     def words(self) -> str:
@@ -48,8 +57,11 @@ _NEWEST = 2_000
 _NAMES = 10_000
 """How many archives back names are then compared, which takes far less time than looking inside."""
 
+_PROBED = 20_000
+"""The most channels of a reader or a platform that are looked at one by one for archives."""
+
 _PIECE = 3  # characters
-_NAMED = "strpos(lower(a.name), $6) > 0"
+_NAMED = "strpos(lower(a.name), $8) > 0"
 
 _FITTING = "SELECT a.id FROM archives a WHERE {fits} ORDER BY a.id DESC LIMIT $5"
 
@@ -61,19 +73,19 @@ _AMONG_NEWEST = f"""
     SELECT (SELECT count(*) FROM newest) < {{newest}} AS complete, (SELECT max(id) FROM newest) AS last, ARRAY(
         SELECT a.id FROM newest a
         WHERE {_NAMED}
-           OR (SELECT true FROM archive_contents WHERE archive = a.id AND (words @@ $7::text::tsquery) IS TRUE LIMIT 1)
+           OR (SELECT true FROM archive_contents WHERE archive = a.id AND (words @@ $9::text::tsquery) IS TRUE LIMIT 1)
         ORDER BY a.id DESC LIMIT $5
     ) AS found
 """
 
 _BY_NAMES = f"SELECT a.id FROM archives a WHERE {{fits}} AND {_NAMED} ORDER BY a.id DESC LIMIT $5"
 
-_HOLDING = "archive_contents WHERE archive > $3 AND archive < $4 AND words @@ $6::text::tsquery"
+_HOLDING = "archive_contents WHERE archive > $3 AND archive < $4 AND words @@ $8::text::tsquery"
 
 # OFFSET 0 keeps the planner from scanning in id order instead, which is slow for a rare match.
 _BY_PIECES = f"""
     SELECT id FROM (
-        SELECT a.id FROM archives a WHERE {{fits}} AND pieces_of(a.name) @@ $7::text::tsquery AND {_NAMED} OFFSET 0
+        SELECT a.id FROM archives a WHERE {{fits}} AND pieces_of(a.name) @@ $9::text::tsquery AND {_NAMED} OFFSET 0
     ) AS named
     ORDER BY id DESC LIMIT $5
 """
@@ -94,10 +106,40 @@ _BY_WORDS_IN_CHANNELS = f"""
 
 async def newest(connection: Connection, sought: ArchiveFilter, *, most: int) -> list[ArchiveId]:
     """The newest archives of those sought, by their numbers."""
+    narrowed = await _narrowed(connection, sought)
+    if narrowed is None:
+        return []
+    sought = narrowed
     async with planned_anew(connection):
         if text := sought.text.strip():
             return await _matching(connection, sought, text, most)
         return await _numbers(connection, _FITTING, sought, most)
+
+
+async def _narrowed(connection: Connection, sought: ArchiveFilter) -> ArchiveFilter | None:
+    """The same by channels that have archives, where the reader or platform has few channels; None for no channel.
+
+    An account with few archives among a million would else be looked for in all of them.
+    """
+    if sought.reader is None and sought.platform is None:
+        return sought
+    rows = await connection.fetch(
+        """
+        SELECT id FROM channels WHERE ($1::bigint IS NULL OR reader = $1) AND ($2::text IS NULL OR platform = $2)
+        LIMIT $3
+        """,
+        sought.reader, sought.platform, _PROBED + 1,
+    )  # fmt: skip
+    if len(rows) > _PROBED:
+        return sought
+    keys = await connection.fetch(
+        "SELECT c.id FROM unnest($1::bigint[]) AS c (id) WHERE EXISTS (SELECT FROM archives a WHERE a.channel = c.id)",
+        [row["id"] for row in rows],
+    )
+    found = {ChannelKey(row["id"]) for row in keys}
+    if sought.channels is not None:
+        found &= set(sought.channels)
+    return replace(sought, channels=sorted(found), reader=None, platform=None) if found else None
 
 
 async def _matching(connection: Connection, sought: ArchiveFilter, text: str, most: int) -> list[ArchiveId]:
@@ -129,7 +171,7 @@ async def _numbers(
 
 def _asked(sought: ArchiveFilter, most: int, beyond: int = 0) -> tuple[Any, ...]:
     channels = None if sought.channels is None else list(sought.channels)
-    return list(sought.states), channels, beyond, sought.before or _END, most
+    return list(sought.states), channels, beyond, sought.before or _END, most, sought.reader, sought.platform
 
 
 def _fits(states: Collection[str]) -> str:
@@ -143,7 +185,7 @@ def _fits(states: Collection[str]) -> str:
         shown += f" OR {LEFT_OFF}"
     elif "working" in states and "waiting" not in states:
         shown += f" AND NOT {LEFT_OFF}"
-    return f"({shown}) AND ($2::bigint[] IS NULL OR a.channel = ANY($2)) AND a.id > $3 AND a.id < $4"
+    return f"({shown}) AND ($2::bigint[] IS NULL OR a.channel = ANY($2)) AND a.id > $3 AND a.id < $4 AND {_WHOSE}"
 
 
 def _pieces(plain: str) -> str:

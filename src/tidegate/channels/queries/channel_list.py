@@ -14,7 +14,9 @@ from typing import Any
 import asyncpg
 
 from tidegate.channels.queries import channels
+from tidegate.channels.queries.channel_upkeep import CONDITIONS
 from tidegate.channels.queries.channels import NO_TOPIC, KnownChannel
+from tidegate.channels.rules.upkeep import ChannelUpkeep
 from tidegate.core.errors import BadInput
 from tidegate.core.ids import AccountId, ChannelKey, TopicId
 from tidegate.database.pool import Connection
@@ -115,8 +117,8 @@ def _can_be(key: str, number: int) -> bool:
 class ChannelFilter:
     """Which channels are wanted, and how sorted. *only* are our numbers of those that may be seen.
 
-    *account* sees them, *reader* reads them. With *troubled* they cannot be mirrored as they are: deleted, moved, or
-    read by no account. Without *private*, no private chat is among them.
+    *account* sees them, *reader* reads them. Those of an *upkeep* are told by the accounts that are *behind*. Without
+    *private*, no private chat is among them.
     """
 
     text: str = ""
@@ -124,7 +126,8 @@ class ChannelFilter:
     reader: AccountId | None = None
     platform: str | None = None
     enabled: bool | None = None
-    troubled: bool = False
+    upkeep: ChannelUpkeep | None = None
+    behind: Collection[AccountId] = ()
     only: Collection[ChannelKey] | None = None
     private: bool = True
     sort: ChannelOrder = ChannelOrder.TITLE
@@ -212,8 +215,8 @@ def _fits(wanted: ChannelFilter, *, after: int) -> tuple[str, list[Any]]:
         given.append(("c.reader = ${}", (wanted.reader,)))
     if wanted.platform is not None:
         given.append(("c.platform = ${}", (wanted.platform,)))
-    if wanted.troubled:
-        given.append(("(c.state <> 'ok' OR c.enabled AND c.reader IS NULL)", ()))
+    if wanted.upkeep is not None:
+        given.append((CONDITIONS[wanted.upkeep], (list(wanted.behind),)))
     if wanted.enabled is not None:
         given.append(("c.enabled = ${}", (wanted.enabled,)))
     if wanted.only is not None:

@@ -9,7 +9,8 @@ from typing import Any
 from fastapi import HTTPException, Request
 from fastapi.responses import Response
 
-from tidegate.channels.queries import channel_places
+from tidegate.app.doctor.status_report import problem_limits
+from tidegate.channels.queries import channel_places, channel_upkeep
 from tidegate.database.pool import Connection
 from tidegate.events.queries import feed
 from tidegate.problems.problem import Problem
@@ -57,8 +58,10 @@ async def _sending(connection: Connection, _request: Request) -> dict[str, Any]:
     }
 
 
-async def _mirror(connection: Connection, _request: Request) -> dict[str, Any]:
-    return {"mirror": await overview.mirror(connection)}
+async def _mirror(connection: Connection, request: Request) -> dict[str, Any]:
+    within = problem_limits(request.app.state.loaded.settings).checked_within
+    behind = await channel_upkeep.accounts_behind(connection, within)
+    return {"mirror": await overview.mirror(connection), "upkeep": await channel_upkeep.counts(connection, behind)}
 
 
 async def _running(connection: Connection, _request: Request) -> dict[str, Any]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import datetime, timedelta
 
+from tidegate.channels.rules.upkeep import ChannelUpkeep
 from tidegate.core.rules.readable_values import counted
 from tidegate.history.rules.coverage_bar import CoverageBar
 from tidegate.scans.rules.scan_decision import Verdict
@@ -38,8 +38,14 @@ _KINDS: Mapping[str, str] = {
     "board": "Forum channel",
 }
 
-_LATE = timedelta(hours=2)
-"""A check that is overdue for longer is worth saying."""
+UPKEEP_CHOICES: Mapping[ChannelUpkeep, str] = {
+    ChannelUpkeep.CURRENT: "Up to date",
+    ChannelUpkeep.BEHIND: "Behind",
+    ChannelUpkeep.NEW: "Waiting for its first check",
+    ChannelUpkeep.UNREADABLE: "Unreadable",
+    ChannelUpkeep.TROUBLE: "With a problem",
+}
+"""How copies are kept up, to choose from."""
 
 
 def check_words(verdict: str | None) -> str:
@@ -87,9 +93,7 @@ def share_words(share: float) -> str:
     return f"{share:.0%}" if 0.01 <= share <= 0.99 else "less than 1%" if share < 0.5 else "over 99%"
 
 
-def upkeep_words(
-    *, enabled: bool, state: str, checked: bool, due_at: datetime | None, now: datetime
-) -> tuple[str, str]:
+def upkeep_words(*, enabled: bool, state: str, checked: bool, behind: bool) -> tuple[str, str]:
     """Whether a channel's copy is up to date, and its mood: good, wait or bad, empty where nobody wants a copy."""
     if state != "ok":
         return state_words(state), "bad"
@@ -97,6 +101,6 @@ def upkeep_words(
         return "Not mirrored", ""
     if not checked:
         return "Waiting for its first check", "wait"
-    if due_at is not None and now - due_at > _LATE:
-        return "Its check is late", "wait"
+    if behind:
+        return "Behind: its check is late", "wait"
     return "Up to date", "good"

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Annotated, Any
+from urllib.parse import urlencode
 
 from fastapi import Form, Query, Request
 from fastapi.responses import Response
+from pydantic import BaseModel
 
 from tidegate.accounts.queries import account_list, accounts
-from tidegate.accounts.queries.account_list import AT_A_TIME
+from tidegate.accounts.queries.account_list import AT_A_TIME, AccountCondition
 from tidegate.app import operator_requests
 from tidegate.app.account_documents import standing_offers
 from tidegate.app.platform_registry import platforms
@@ -25,13 +28,42 @@ from tidegate.web.server.request_bodies import Router
 pages = Router()
 
 Named = Annotated[Text, Form()]
-After = Annotated[int, Query(ge=0, le=BIGGEST)]
+
+CONDITIONS: Mapping[AccountCondition, str] = {
+    AccountCondition.CONNECTED: "Connected", AccountCondition.NOT_CONNECTED: "Not connected",
+    AccountCondition.UNREACHABLE: "Cannot be reached", AccountCondition.PAUSED: "Paused",
+    AccountCondition.SIGNED_OUT: "Signed out", AccountCondition.BANNED: "Banned",
+}  # fmt: skip
+"""How accounts do, in words, to choose from."""
+
+
+class AccountsQuery(BaseModel):
+    """Which accounts the page shows: those with *like* in their name, of a platform, in a state, after one."""
+
+    like: Text = ""
+    platform: Annotated[str, Query(max_length=40, pattern="^[a-z]*$")] = ""
+    state: AccountCondition | Annotated[str, Query(pattern="^$")] = ""
+    after: Annotated[int, Query(ge=0, le=BIGGEST)] = 0
+
+    @property
+    def narrows(self) -> bool:
+        """Whether it leaves any account out."""
+        return bool(self.like.strip() or self.platform or self.state)
+
+    def asking(self, *, after: int = 0) -> str:
+        """The end of the address of these accounts, those *after* one."""
+        given = {"like": self.like, "platform": self.platform, "state": self.state, "after": after}
+        asked = {name: str(value) for name, value in given.items() if value}
+        return f"?{urlencode(asked)}" if asked else ""
+
+
+Asked = Annotated[AccountsQuery, Query()]
 
 
 @pages.get("/accounts")
-async def show(request: Request, database: InDatabase, loaded: AsSet, like: Text = "", after: After = 0) -> Response:
-    """Accounts, some at a time, in the order they were added."""
-    return await show_with_form(request, database, loaded, NewAccount(), like=like, after=after)
+async def show(request: Request, database: InDatabase, loaded: AsSet, asked: Asked) -> Response:
+    """Accounts, some at a time, in natural order."""
+    return await show_with_form(request, database, loaded, NewAccount(), asked=asked)
 
 
 async def show_with_form(
@@ -41,16 +73,17 @@ async def show_with_form(
     form: NewAccount,
     *,
     trouble: str = "",
-    like: str = "",
-    after: int = 0,
+    asked: AccountsQuery | None = None,
 ) -> Response:
     """The page with the form for a new account as it was filled in; *trouble* is why it was refused."""
     async with database.connection() as connection:
-        values = await _listed(connection, loaded, like, after)
+        values = await _listed(connection, loaded, asked or AccountsQuery())
         loopback = await accounts.loopback_address(connection)
+        used = {one.account.platform.name for one in await accounts.listing(connection)}
     found = values["accounts"]
     return page(
-        request, "accounts.html", **values, after=after, more=found[-1].id if len(found) == AT_A_TIME else None,
+        request, "accounts.html", **values, used=sorted(used), states=CONDITIONS,
+        more=found[-1].id if len(found) == AT_A_TIME else None,
         form=form, trouble=trouble, faulty=form.faulty_field() if trouble else "", loopback=loopback,
         platforms=platforms(), standings=list(Standing),
         status=HTTPStatus.BAD_REQUEST if trouble else HTTPStatus.OK,
@@ -58,19 +91,21 @@ async def show_with_form(
 
 
 @pages.get("/accounts/list")
-async def show_list(
-    request: Request, database: InDatabase, loaded: AsSet, like: Text = "", after: After = 0
-) -> Response:
+async def show_list(request: Request, database: InDatabase, loaded: AsSet, asked: Asked) -> Response:
     async with database.connection() as connection:
-        values = await _listed(connection, loaded, like, after)
+        values = await _listed(connection, loaded, asked)
     return page(request, "parts/accounts.html", **values)
 
 
-async def _listed(connection: Connection, loaded: LoadedSettings, like: str, after: int) -> dict[str, Any]:
+async def _listed(connection: Connection, loaded: LoadedSettings, asked: AccountsQuery) -> dict[str, Any]:
+    found = await account_list.some(
+        connection, like=asked.like.strip(), after=asked.after, platform=asked.platform,
+        condition=AccountCondition(asked.state) if asked.state else None,
+    )  # fmt: skip
     return {
-        "accounts": await account_list.some(connection, like=like, after=after),
+        "accounts": found,
         "offers": await standing_offers(connection, loaded.settings),
-        "like": like,
+        "asked": asked,
         "pace_in_words": loaded.settings.pace_in_words,
     }
 

@@ -10,6 +10,7 @@ from fastapi import Form, HTTPException, Path, Query, Request
 from fastapi.responses import Response
 from pydantic import BaseModel, Field
 
+from tidegate.accounts.queries import accounts
 from tidegate.archives.documents import archive_row, archive_shown, preview_text
 from tidegate.archives.queries import archive_list, archive_search, previews
 from tidegate.archives.queries.archive_search import ArchiveFilter, State
@@ -17,6 +18,7 @@ from tidegate.channels.queries import channel_places, channels
 from tidegate.channels.queries.channels import KnownChannel
 from tidegate.core.errors import BadInput, NothingToDo
 from tidegate.core.ids import ArchiveId, ChannelKey
+from tidegate.core.rules.natural_order import natural_key
 from tidegate.core.rules.readable_values import counted
 from tidegate.database.pool import Connection
 from tidegate.history.rules.message_links import original_link
@@ -42,20 +44,25 @@ class ArchivesPageQuery(BaseModel):
     q: Text = ""
     state: State | Annotated[str, Query(pattern="^$")] = ""
     channel: Annotated[ChannelKey, POSITIVE] | None = None
+    account: Text = ""
+    platform: Annotated[str, Query(max_length=40, pattern="^[a-z]*$")] = ""
     before: Annotated[ArchiveId, POSITIVE] | None = None
 
-    def sought(self, channel: ChannelKey | None) -> ArchiveFilter:
+    async def sought(self, connection: Connection, channel: ChannelKey | None) -> ArchiveFilter:
+        """The filter for the query; an account is the one that reads the channel."""
         keys = None if channel is None else [channel]
-        return ArchiveFilter([self.state] if self.state else [], keys, self.q, self.before)
+        reader = (await accounts.find(connection, self.account)).account.id if self.account else None
+        states = [self.state] if self.state else []
+        return ArchiveFilter(states, keys, self.q, self.before, reader=reader, platform=self.platform or None)
 
     @property
     def narrows(self) -> bool:
         """Whether it leaves any archive out."""
-        return bool(self.q.strip() or self.state or self.channel)
+        return bool(self.q.strip() or self.state or self.channel or self.account or self.platform)
 
     def asking(self, **changed: Any) -> str:
         """The end of the address with a changed filter."""
-        asked = {"q": self.q, "state": self.state, "channel": self.channel}
+        asked = self.model_dump(mode="json", include={"q", "state", "channel", "account", "platform"})
         given = {name: value for name, value in {**asked, **changed}.items() if value}
         return f"?{urlencode(given)}" if given else ""
 
@@ -91,7 +98,8 @@ async def _listed(
     of: KnownChannel | None,
     head: ChannelHead | None,
 ) -> Response:
-    sought = asked.sought(channel)
+    sought = await asked.sought(connection, channel)
+    able = [one.account for one in await accounts.listing(connection) if one.account.platform.has_archives]
     found = await archive_list.listing(connection, sought, most=_ROWS + 1)
     rows = [archive_row(one) for one in found[:_ROWS]]
     inside = await archive_search.found_inside(connection, [row.id for row in rows], sought)
@@ -100,7 +108,9 @@ async def _listed(
     return page(
         request, "archives.html", archives=rows, inside=inside, asked=asked, states=STATE_CHOICES, failed=failed,
         channel=of, head=head, kept=None if head is None else head.kept, at=at, rows=_ROWS,
-        keys=keys, places=await channel_places.of_keys(connection, keys.values()),
+        accounts=sorted((one.name for one in able), key=natural_key),
+        platforms=sorted({one.platform.name for one in able}), keys=keys,
+        places=await channel_places.of_keys(connection, keys.values()),
         next=f"{at}{asked.asking(before=rows[-1].id)}" if len(found) > _ROWS else None,
     )  # fmt: skip
 

@@ -11,14 +11,15 @@ from typing import Annotated
 
 from fastapi import HTTPException, Path
 
+from tidegate.app.doctor.status_report import problem_limits
 from tidegate.app.policies import policy_of
 from tidegate.app.setting_sources import LoadedSettings
-from tidegate.channels.queries import channel_list, channels
+from tidegate.channels.queries import channel_list, channel_upkeep, channels
 from tidegate.channels.queries.channel_list import ChannelWithMemory
 from tidegate.channels.queries.channels import KnownChannel
 from tidegate.channels.rules.channel_names import full_name
 from tidegate.core.ids import ChannelKey
-from tidegate.database.pool import Connection, Database, now_of
+from tidegate.database.pool import Connection, Database
 from tidegate.history.channel_documents import ChannelListed, channels_listed
 from tidegate.history.queries import timeline
 from tidegate.web.api.parameters import BIGGEST
@@ -67,12 +68,12 @@ async def _channel_head(connection: Connection, loaded: LoadedSettings, kept: Kn
     line = await channel_list.line(connection, kept)
     policy = policy_of(loaded.settings)
     [row] = await channels_listed(connection, [line], policy.scans, policy.retries)
+    within = problem_limits(loaded.settings).checked_within
     words, mood = upkeep_words(
         enabled=kept.enabled,
         state=row.state,
         checked=line.memory is not None and line.memory["last_scanned_at"] is not None,
-        due_at=None if row.next_due_at is None else datetime.fromisoformat(row.next_due_at),
-        now=await now_of(connection),
+        behind=kept.reader in await channel_upkeep.accounts_behind(connection, within),
     )
     return ChannelHead(kept, line, row, words, mood, await timeline.newest_at(connection, kept.key), _tabs(kept))
 

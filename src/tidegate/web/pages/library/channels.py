@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal
 from urllib.parse import urlencode
@@ -11,12 +12,14 @@ from fastapi.responses import Response
 from pydantic import BaseModel
 
 from tidegate.accounts.queries import accounts
+from tidegate.app.doctor.status_report import problem_limits
 from tidegate.app.policies import policy_of
-from tidegate.channels.queries import channel_list
+from tidegate.channels.queries import channel_list, channel_upkeep
 from tidegate.channels.queries.channel_list import ChannelFilter, ChannelOrder, ChannelWithMemory, ListPosition
 from tidegate.channels.queries.channels import KnownChannel
+from tidegate.channels.rules.upkeep import ChannelUpkeep
 from tidegate.core.account import Account
-from tidegate.core.ids import ChannelKey
+from tidegate.core.ids import AccountId, ChannelKey
 from tidegate.core.rules.natural_order import natural_key
 from tidegate.database.pool import Connection
 from tidegate.history.channel_documents import ChannelListed, channels_listed
@@ -27,6 +30,7 @@ from tidegate.web.api.parameters import Text
 from tidegate.web.auth.token_check import AsSet, InDatabase
 from tidegate.web.page_response import page
 from tidegate.web.pages.library.channel_head import first_tab
+from tidegate.web.rules.channel_words import UPKEEP_CHOICES
 from tidegate.web.server.request_bodies import Router
 from tidegate.web.server.streamed_responses import in_thread
 
@@ -48,7 +52,7 @@ class ChannelsFilter(BaseModel):
     mirrored: Literal["", "yes", "no"] = ""
     platform: Annotated[str, Query(max_length=40, pattern="^[a-z]*$")] = ""
     account: Text = ""
-    state: Literal["", "trouble"] = ""
+    state: ChannelUpkeep | Annotated[str, Query(pattern="^$")] = ""
     sort: ChannelOrder = ChannelOrder.TITLE
     descending: bool = False
 
@@ -57,7 +61,8 @@ class ChannelsFilter(BaseModel):
         """Whether it leaves any channel out."""
         return bool(self.q.strip() or self.mirrored or self.platform or self.account or self.state)
 
-    async def wanted(self, connection: Connection) -> ChannelFilter:
+    async def wanted(self, connection: Connection, behind: Collection[AccountId]) -> ChannelFilter:
+        """The filter for the query; *behind* are the accounts whose checks are late."""
         enabled = {"yes": True, "no": False}.get(self.mirrored)
         reader = (await accounts.find(connection, self.account)).account.id if self.account else None
         return ChannelFilter(
@@ -65,7 +70,8 @@ class ChannelsFilter(BaseModel):
             reader=reader,
             platform=self.platform or None,
             enabled=enabled,
-            troubled=self.state == "trouble",
+            upkeep=ChannelUpkeep(self.state) if self.state else None,
+            behind=behind,
             sort=self.sort,
             descending=self.descending,
         )
@@ -100,6 +106,7 @@ class ChannelView:
     can_be_mirrored: bool
     row: ChannelListed
     picture: CoverageBar | None
+    behind: bool
 
 
 @pages.get("/channels")
@@ -109,7 +116,8 @@ async def show(
     """One page of matching channels."""
     after = None if asked.cursor is None else ListPosition.parse(asked.cursor)
     async with database.connection() as connection:
-        wanted = await asked.wanted(connection)
+        behind = await channel_upkeep.accounts_behind(connection, problem_limits(loaded.settings).checked_within)
+        wanted = await asked.wanted(connection, behind)
         found = await channel_list.page(connection, wanted, after=after, most=_ROWS)
         policy = policy_of(loaded.settings)
         rows = await channels_listed(connection, found.lines, policy.scans, policy.retries)
@@ -119,7 +127,8 @@ async def show(
         if after is not None or found.next is not None:
             count = await channel_list.count(connection, wanted, most=_COUNTED)
     return page(
-        request, "channels.html", channels=channel_views(found.lines, rows, pictures), asked=asked, orders=_ORDERS,
+        request, "channels.html", channels=channel_views(found.lines, rows, pictures, behind), asked=asked,
+        orders=_ORDERS, states=UPKEEP_CHOICES,
         count=count, counted=_COUNTED, next=None if found.next is None else asked.address(cursor=str(found.next)),
         accounts=sorted((one.name for one in ones if one.platform.can_be_mirrored), key=natural_key),
         platforms=_platforms(ones),
@@ -131,12 +140,20 @@ def _platforms(known: list[Account]) -> list[str]:
 
 
 def channel_views(
-    lines: list[ChannelWithMemory], rows: list[ChannelListed], pictures: dict[ChannelKey, CoverageBar]
+    lines: list[ChannelWithMemory],
+    rows: list[ChannelListed],
+    pictures: dict[ChannelKey, CoverageBar],
+    behind: Collection[AccountId] = (),
 ) -> list[ChannelView]:
-    """Channels as rows of a page."""
+    """Channels as rows of a page; the accounts *behind* have not checked them for too long."""
     return [
         ChannelView(
-            line.kept.key, first_tab(line.kept), line.kept.platform.can_be_mirrored, row, pictures.get(line.kept.key)
+            line.kept.key,
+            first_tab(line.kept),
+            line.kept.platform.can_be_mirrored,
+            row,
+            pictures.get(line.kept.key),
+            line.kept.enabled and line.kept.reader in behind,
         )
         for line, row in zip(lines, rows, strict=True)
     ]

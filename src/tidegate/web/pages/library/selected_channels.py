@@ -10,8 +10,9 @@ from fastapi.responses import Response
 from pydantic import BaseModel, Field
 
 from tidegate.app import operator_requests
+from tidegate.app.doctor.status_report import problem_limits
 from tidegate.app.operator_requests import MirrorRequest
-from tidegate.channels.queries import channel_list, channels
+from tidegate.channels.queries import channel_list, channel_upkeep, channels
 from tidegate.channels.queries.channels import KnownChannel
 from tidegate.core.errors import BadInput
 from tidegate.core.ids import ChannelKey, TopicId
@@ -19,7 +20,7 @@ from tidegate.core.rules.natural_order import natural_key
 from tidegate.core.rules.readable_values import counted
 from tidegate.database.pool import Connection
 from tidegate.web.api.parameters import POSITIVE
-from tidegate.web.auth.token_check import InDatabase
+from tidegate.web.auth.token_check import AsSet, InDatabase
 from tidegate.web.page_response import go_to, page
 from tidegate.web.pages.library.channels import ChannelsFilter
 from tidegate.web.server.request_bodies import Router
@@ -65,13 +66,16 @@ class Selection:
 
 
 @pages.get("")
-async def ask(request: Request, database: InDatabase, asked: Annotated[SelectionQuery, Query()]) -> Response:
+async def ask(
+    request: Request, database: InDatabase, loaded: AsSet, asked: Annotated[SelectionQuery, Query()]
+) -> Response:
     """Name the channels before anything is changed."""
     async with database.connection() as connection:
         keys = asked.channel
         more = False
         if asked.everything:
-            found = await channel_list.page(connection, await asked.wanted(connection), most=MOST)
+            behind = await channel_upkeep.accounts_behind(connection, problem_limits(loaded.settings).checked_within)
+            found = await channel_list.page(connection, await asked.wanted(connection, behind), most=MOST)
             keys, more = [line.kept.key for line in found.lines], found.next is not None
         chosen = Selection.of(await _known(connection, keys), asked.act)
     filtered = asked.model_copy(update={"act": None, "channel": [], "everything": False})
