@@ -71,4 +71,5 @@ async def test_no_dangerous_button_acts_at_once(client: httpx.AsyncClient, path:
     ],
 )
 async def test_what_is_asked(client: httpx.AsyncClient, path: str, asked: str) -> None:
+    """Word by word: what happens, to what, to how many, and what it cannot undo."""
     assert asked in await questions(client, path)
