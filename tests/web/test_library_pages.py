@@ -8,6 +8,7 @@ from dataclasses import replace
 import httpx
 import pytest
 
+from tests.history.rich_messages import ADA, file, wrote
 from tests.history.stored_messages import kept, said
 from tests.scans.stored_channels import add_account, add_channel
 from tests.web.archive_builder import add_archive
@@ -15,9 +16,11 @@ from tests.web.seen_channels import see
 from tests.web.visiting import htmx, sign_in, visiting
 from tidegate.channels.queries import channels
 from tidegate.channels.queries.channels import KnownChannel, MirrorOptions
-from tidegate.core.ids import ChannelKey, TopicId
+from tidegate.core.ids import ChannelId, ChannelKey, TopicId
 from tidegate.database.pool import Database
 from tidegate.history.queries import messages
+from tidegate.platforms.interface import Channel, ChannelKind, FileForm
+from tidegate.platforms.telegram import TELEGRAM
 
 __all__ = ["kept"]  # a fixture
 
@@ -308,3 +311,32 @@ class TestSearch:
         text = (await client.get("/messages", params={"q": "gull"})).text
         assert text.index("first") < text.index("<mark>gull</mark>") < text.index("last")
         assert "elsewhere" not in text
+
+    async def test_a_file_that_was_found_by_its_name_is_marked(
+        self, client: httpx.AsyncClient, database: Database, kept: KnownChannel
+    ) -> None:
+        """The word that was looked for; other names are as they are."""
+        files = (file(1, "old gull.pdf", FileForm.FILE), file(2, "tern <b>.pdf", FileForm.FILE))
+        async with database.transaction() as connection:
+            await messages.store(connection, kept.key, [wrote(1, ADA, "look", files=files)])
+        text = (await client.get("/messages", params={"q": "gull"})).text
+        assert '<bdi class="name">old <mark>gull</mark>.pdf</bdi>' in text
+        assert '<bdi class="name">tern &lt;b&gt;.pdf</bdi>' in text
+
+    async def test_a_private_chat_says_whose_it_is(
+        self, client: httpx.AsyncClient, database: Database, kept: KnownChannel
+    ) -> None:
+        """Two accounts have a chat with the same person; other channels are nobody's."""
+        async with database.transaction() as connection:
+            for number, name in enumerate(("north", "south"), start=1):
+                account = await add_account(connection, name)
+                private = Channel(ChannelId(number << 40), "Ada", kind=ChannelKind.PRIVATE_CHAT)
+                await channels.see(connection, TELEGRAM, account, [private])
+            keys = await connection.fetch("SELECT id FROM channels WHERE title = 'Ada' ORDER BY number")
+            for row in keys:
+                await messages.store(connection, row["id"], [wrote(1, ADA, "gull")])
+            await messages.store(connection, kept.key, [wrote(1, ADA, "gull")])
+            await connection.execute("UPDATE channels SET private_to = 0 WHERE id = $1", keys[1]["id"])
+        text = (await client.get("/messages", params={"q": "gull"})).text
+        assert 'private chat of <bdi class="name">north</bdi>' in text
+        assert (text.count("private chat of"), "an account that was removed" in text) == (2, True)

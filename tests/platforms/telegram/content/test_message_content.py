@@ -108,10 +108,19 @@ class TestRest:
         assert found.marks == ("pinned", "silent", "sent by schedule", "protected")
 
     def test_the_texts_of_buttons_are_found(self) -> None:
-        """They are searched like the message's own, and what they do is kept."""
-        row = types.KeyboardInlineButtonRow([types.KeyboardInlineButton("Buy", types.InlineButtonTypeUrl("https://a"))])
+        """They are searched like the message's own, also the addresses that they lead to; what they do is kept."""
+        buttons = [
+            types.KeyboardInlineButton("Buy", types.InlineButtonTypeUrl("https://a")),
+            types.KeyboardInlineButton("Play", types.InlineButtonTypeWebView("https://b")),
+            types.KeyboardInlineButton("More", types.InlineButtonTypeCallback(b"more")),
+        ]
+        row = types.KeyboardInlineButtonRow(buttons)
         found = read(message(reply_markup=types.ReplyInlineMarkup([row])))
-        assert found.content.texts == ("Buy",)
+        assert found.content.texts == ("Buy: https://a", "Play: https://b", "More")
+        below = types.ReplyKeyboardMarkup(
+            [types.KeyboardButtonRow([types.KeyboardButton("Menu", types.ButtonTypeSimpleWebView("https://c"))])]
+        )
+        assert read(message(reply_markup=below)).content.texts == ("Menu: https://c",)
         assert "https://a" in str(found.raw["reply_markup"])
 
     def test_the_texts_of_a_rich_message_are_found(self) -> None:
