@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
+import tracemalloc
 from collections.abc import AsyncIterator
+from dataclasses import dataclass
 from hashlib import sha256
 
 import aiohttp
@@ -12,6 +15,7 @@ from aiohttp import web
 from tests.platforms.discord.conftest import Opens
 from tidegate.core.errors import AskedToWait, PlatformError, Refused
 from tidegate.core.ids import ChannelId
+from tidegate.core.task_groups import each
 from tidegate.loopback.discord import DiscordServer, World
 from tidegate.loopback.discord.world.history import Attachment
 from tidegate.loopback.discord.world.places import Channel
@@ -77,7 +81,9 @@ async def strange() -> AsyncIterator[tuple[FileReader, str]]:
     await web.TCPSite(runner, "127.0.0.1", 0).start()
     address = "http://{}:{}".format(*runner.addresses[0][:2])
     async with aiohttp.ClientSession() as session:
-        yield FileReader(session, loopback=address), address
+        reader = FileReader(session, loopback=address)
+        yield reader, address
+        reader.close()
     await runner.cleanup()
 
 
@@ -98,6 +104,95 @@ async def test_no_more_is_read_than_was_asked_for(strange: tuple[FileReader, str
     """A server that ignores the range and sends more is cut off."""
     reader, address = strange
     assert await reader.read(FileHandle(f"{address}/200"), KIB, KIB) == b"x" * KIB
+
+
+SIZE = 40 * MIB + 5
+
+
+@dataclass
+class WholeFiles:
+    """A host that ignores ranges and sends the whole file, each block of it another byte; and what it sent."""
+
+    size: int = SIZE
+    sized: bool = True  # whether it says how many bytes come
+    requests: int = 0
+    sent: int = 0
+
+    async def answer(self, http: web.Request) -> web.StreamResponse:
+        self.requests += 1
+        answer = web.StreamResponse(headers={"Content-Length": str(self.size)} if self.sized else {})
+        await answer.prepare(http)
+        for start in range(0, self.size, MIB):
+            block = bytes([start // MIB]) * min(MIB, self.size - start)
+            await answer.write(block)
+            self.sent += len(block)
+        return answer
+
+
+@pytest.fixture
+async def whole() -> AsyncIterator[tuple[WholeFiles, FileReader, FileHandle]]:
+    """Such a host, a reader for it, and a file there."""
+    host = WholeFiles()
+    app = web.Application()
+    app.router.add_get("/file", host.answer)
+    runner = web.AppRunner(app)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    address = "http://{}:{}".format(*runner.addresses[0][:2])
+    async with aiohttp.ClientSession() as session:
+        reader = FileReader(session, loopback=address)
+        yield host, reader, FileHandle(f"{address}/file")
+        reader.close()
+    await runner.cleanup()
+
+
+@pytest.mark.parametrize("sized", [True, False])
+async def test_a_host_that_ignores_ranges_sends_a_file_about_once(
+    whole: tuple[WholeFiles, FileReader, FileHandle], sized: bool
+) -> None:
+    """Four parts are asked for at a time, as a download does; all arrive, and little is sent twice."""
+    host, reader, handle = whole
+    host.sized = sized
+    found: dict[int, bytes] = {}
+
+    async def read(block: int) -> None:
+        found[block] = await reader.read(handle, block * MIB, MIB)
+
+    await each(range(41), read, at_once=4)
+    assert [(len(found[block]), set(found[block])) for block in sorted(found)] == [
+        *((MIB, {block}) for block in range(40)), (5, {40}),
+    ]  # fmt: skip
+    assert host.requests <= 8
+    assert host.sent <= 2 * SIZE
+    assert await reader.read(handle, SIZE + MIB, KIB) == b""
+
+
+async def test_what_is_before_the_wanted_bytes_takes_no_memory(
+    whole: tuple[WholeFiles, FileReader, FileHandle],
+) -> None:
+    """The last bytes of a large file are reached, and all before them is passed."""
+    _, reader, handle = whole
+    tracemalloc.start()
+    try:
+        assert await reader.read(handle, 40 * MIB, MIB) == bytes([40]) * 5
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 12 * MIB
+
+
+async def test_a_download_that_is_cut_off_leaves_no_answer_open(
+    whole: tuple[WholeFiles, FileReader, FileHandle],
+) -> None:
+    """The next read asks anew and gets the right bytes."""
+    _, reader, handle = whole
+    assert await reader.read(handle, 0, MIB) == bytes(MIB)
+    reading = asyncio.create_task(reader.read(handle, 30 * MIB, MIB))
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    reading.cancel()
+    await asyncio.wait([reading])
+    assert await reader.read(handle, 2 * MIB, MIB) == bytes([2]) * MIB
 
 
 def test_a_real_account_reads_over_https_from_discord_alone() -> None:

@@ -126,6 +126,12 @@ class RestClient(HTTPClient):
             self._files = FileReader(self._session, loopback=loopback, proxy=self.proxy)
         return self._files
 
+    async def close(self) -> None:
+        """Close all connections, and answers that are still being read."""
+        if self._files is not None:
+            self._files.close()
+        await super().close()
+
     async def _exchange(self, call: Coroutine[Any, Any, RestAnswer], method: str, within: timedelta) -> RestAnswer:
         sending = asyncio.ensure_future(call)
         over = asyncio.ensure_future(self._clock.sleep(within))
