@@ -21,6 +21,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
+from tests.code_base.source_files import nodes, parsed
+
 SNAPSHOT = Path(__file__).with_name("contract.json")
 SRC = Path(__file__).parent.parent.parent / "src" / "tidegate"
 
@@ -211,7 +213,7 @@ def _texts(nodes: Iterable[ast.AST]) -> Iterator[str]:
 def _nodes(folder: Path) -> Iterator[ast.AST]:
     for path in folder.rglob("*.py"):
         if not {"loopback", "demo"} & {*path.relative_to(folder).parts}:
-            yield from ast.walk(ast.parse(path.read_text()))
+            yield from nodes(parsed(path))
 
 
 def document_contract() -> dict[str, list[str]]:

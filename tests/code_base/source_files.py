@@ -18,7 +18,33 @@ def python_files(*folders: str) -> list[Path]:
 @cache
 def parsed(path: Path) -> ast.Module:
     """A file as its tree, read once for all tests here."""
-    return ast.parse(path.read_text())
+    return tree_of(path.read_text())
+
+
+@cache
+def tree_of(text: str) -> ast.Module:
+    return ast.parse(text)
+
+
+@cache
+def nodes(tree: ast.AST) -> tuple[ast.AST, ...]:
+    """All nodes of a tree, collected once for all tests here: that takes longer than most of them."""
+    return tuple(ast.walk(tree))
+
+
+@cache
+def used_names(tree: ast.AST) -> tuple[str, ...]:
+    """What a tree reads, with the names it is reached by, such as ``asyncio.sleep``."""
+    return tuple(name_of(node) for node in nodes(tree) if isinstance(node, ast.Attribute | ast.Name))
+
+
+def name_of(node: ast.expr) -> str:
+    """An expression as it is written; most are a name, or a name of one, which needs no work."""
+    if isinstance(node, ast.Name):
+        return node.id
+    if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+        return f"{node.value.id}.{node.attr}"
+    return ast.unparse(node)
 
 
 def named(path: Path) -> str:

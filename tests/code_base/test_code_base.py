@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 import typer
 
-from tests.code_base.source_files import ROOT, SRC, breaches, named, python_files
+from tests.code_base.source_files import ROOT, SRC, breaches, name_of, named, nodes, parsed, python_files, used_names
 from tidegate.cli import app
 
 PURE = {  # cronsim computes from what it is given: it reads neither a clock nor a file
@@ -44,17 +44,11 @@ MODULES_A_FOLDER = 15
 
 
 def imports(tree: ast.AST, *, only_from: bool = False) -> Iterator[str]:
-    for node in ast.walk(tree):
+    for node in nodes(tree):
         if isinstance(node, ast.Import) and not only_from:
             yield from (name.name for name in node.names)
         elif isinstance(node, ast.ImportFrom):
             yield node.module or ""
-
-
-def used_names(tree: ast.AST) -> Iterator[str]:
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Attribute | ast.Name):
-            yield ast.unparse(node)
 
 
 def is_rule(path: Path) -> bool:
@@ -67,7 +61,7 @@ class TestRules:
 
         def found(tree: ast.AST) -> Iterator[str]:
             waits = (ast.Await, ast.AsyncFunctionDef, ast.AsyncWith, ast.AsyncFor)
-            yield from (f"line {node.lineno} waits" for node in ast.walk(tree) if isinstance(node, waits))
+            yield from (f"line {node.lineno} waits" for node in nodes(tree) if isinstance(node, waits))
             yield from (name for name in imports(tree) if name not in PURE and not RULES.fullmatch(name))
             yield from (name for name in used_names(tree) if CLOCKS.search(name) or name in IMPURE_CALLS)
 
@@ -109,7 +103,7 @@ class TestPatience:
         """
 
         def found(tree: ast.AST) -> Iterator[str]:
-            calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
+            calls = [node for node in nodes(tree) if isinstance(node, ast.Call)]
             for call in (call for call in calls if isinstance(call.func, ast.Attribute)):
                 guards = call.func.attr in ("timeout", "wait_for") and isinstance(call.args[-1], ast.Constant)
                 asks = call.func.attr.endswith("Client") and ast.unparse(call.func.value) == "httpx"
@@ -125,7 +119,7 @@ class TestFixtures:
         """A process may come back to a module after tests of others, so what lives for a module is made again."""
 
         def found(tree: ast.AST) -> Iterator[str]:
-            for call in (node for node in ast.walk(tree) if isinstance(node, ast.Call)):
+            for call in (node for node in nodes(tree) if isinstance(node, ast.Call)):
                 scopes = {ast.unparse(word.value) for word in call.keywords if word.arg == "scope"}
                 if scopes - {"'session'"} and ast.unparse(call.func) == "pytest.fixture":
                     yield f"line {call.lineno}: {ast.unparse(call)}"
@@ -138,7 +132,7 @@ class TestDatabase:
         """One place a subject to look at every statement. The database itself and its maintenance are about SQL."""
 
         def found(tree: ast.AST) -> Iterator[str]:
-            for node in ast.walk(tree):
+            for node in nodes(tree):
                 if isinstance(node, ast.Constant) and isinstance(node.value, str) and SQL.match(node.value):
                     yield f"line {node.lineno}: {node.value.split()[0]}"
 
@@ -154,7 +148,7 @@ class TestDatabase:
         """``at > clock_now()`` reads every row, as the server calls the clock for each; a sub-select is asked once."""
 
         def found(tree: ast.AST) -> Iterator[str]:
-            for node in ast.walk(tree):
+            for node in nodes(tree):
                 if isinstance(node, ast.Constant) and isinstance(node.value, str) and EVERY_ROW.search(node.value):
                     yield f"line {node.lineno}"
 
@@ -177,15 +171,12 @@ MAY_PRINT = {
 
 def printing(tree: ast.AST) -> list[str]:
     """What a module uses to write to the terminal by itself."""
-    below = {node.value for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
-    whole = [node for node in ast.walk(tree) if isinstance(node, ast.Attribute | ast.Name) and node not in below]
+    below = {node.value for node in nodes(tree) if isinstance(node, ast.Attribute)}
+    whole = [node for node in nodes(tree) if isinstance(node, ast.Attribute | ast.Name) and node not in below]
     taken = [
-        f"{node.module}.{name.name}"
-        for node in ast.walk(tree)
-        if isinstance(node, ast.ImportFrom)
-        for name in node.names
+        f"{node.module}.{name.name}" for node in nodes(tree) if isinstance(node, ast.ImportFrom) for name in node.names
     ]
-    return sorted({name for name in (*map(ast.unparse, whole), *imports(tree), *taken) if PRINTS.search(name)})
+    return sorted({name for name in (*map(name_of, whole), *imports(tree), *taken) if PRINTS.search(name)})
 
 
 class TestPrinting:
@@ -219,8 +210,8 @@ NAMES_A_PLATFORM = re.compile("telegram|discord|whatsapp", re.IGNORECASE)
 
 def words_of(tree: ast.AST, *, docstrings_too: bool = False) -> Iterator[str]:
     """Every name and every text of a module, without its docstrings unless they are help texts."""
-    docstrings = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr) and not docstrings_too}
-    for node in ast.walk(tree):
+    docstrings = {id(node.value) for node in nodes(tree) if isinstance(node, ast.Expr) and not docstrings_too}
+    for node in nodes(tree):
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docstrings:
             yield node.value
         for field in ("id", "attr", "arg", "name", "asname", "module"):
@@ -281,7 +272,7 @@ class TestChildren:
         def found(tree: ast.AST) -> Iterator[str]:
             yield from (name for name in used_names(tree) if STARTS.search(name))
             yield from (name for name in imports(tree) if name in ("pty", "webbrowser", "_posixsubprocess"))
-            for node in ast.walk(tree):
+            for node in nodes(tree):
                 if isinstance(node, ast.ImportFrom) and (node.module or "").endswith(("subprocess", "multiprocessing")):
                     yield from {name.name for name in node.names} - constants
 
@@ -326,7 +317,7 @@ class TestFiles:
         named: dict[str, list[str]] = {}
         for path in python_files("src"):
             if not path.is_relative_to(SRC / "loopback"):
-                for node in ast.walk(ast.parse(path.read_text())):
+                for node in nodes(parsed(path)):
                     if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                         named.setdefault(node.name, []).append(str(path.relative_to(SRC)))
         assert {name: paths for name, paths in named.items() if len(paths) > 1} == {}
@@ -336,7 +327,7 @@ class TestFiles:
         functions = (ast.FunctionDef, ast.AsyncFunctionDef)
 
         def found(tree: ast.AST) -> Iterator[str]:
-            tests = [node for node in ast.walk(tree) if isinstance(node, functions)]
+            tests = [node for node in nodes(tree) if isinstance(node, functions)]
             for test in tests:
                 if test.name.startswith("test_") and not ast.get_docstring(test) and not _is_fixture(test.name, tests):
                     yield test.name
@@ -347,7 +338,7 @@ class TestFiles:
         """What tests share has a module of its own, so that a test can be changed without looking at others."""
 
         def found(tree: ast.AST) -> Iterator[str]:
-            taken = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
+            taken = [node for node in nodes(tree) if isinstance(node, ast.ImportFrom)]
             names = [f"{node.module}.{name.name}" for node in taken for name in node.names]
             yield from (name for name in (*imports(tree), *names) if re.match(r"tests\.([a-z_]+\.)*test_", name))
 
@@ -358,7 +349,7 @@ class TestFiles:
         """Neither a tool that renames nor mypy sees it, and a test that waits for such a program only times out."""
 
         def found(tree: ast.AST) -> Iterator[str]:
-            texts = [n.value for n in ast.walk(tree) if isinstance(n, ast.Constant) and isinstance(n.value, str)]
+            texts = [n.value for n in nodes(tree) if isinstance(n, ast.Constant) and isinstance(n.value, str)]
             for module, names in re.findall(r"(?m)^\s*from (tidegate[\w.]*) import ([\w, ]+)", "\n".join(texts)):
                 for name in (one.split()[0] for one in names.split(",")):
                     if not is_importable(module, name):

@@ -8,6 +8,8 @@ from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
+from tests.code_base.source_files import nodes, tree_of
+
 SRC = Path(__file__).parent.parent.parent / "src" / "tidegate"
 RUN = 6
 SKIPPED = re.compile(r"#.*|\W*|@\w+")
@@ -26,8 +28,8 @@ def copied_runs(texts: dict[str, str]) -> dict[str, list[str]]:
 
 
 def _imports(text: str) -> set[int]:
-    nodes = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Import | ast.ImportFrom)]
-    return {number for node in nodes for number in range(node.lineno, (node.end_lineno or node.lineno) + 1)}
+    imports = [node for node in nodes(tree_of(text)) if isinstance(node, ast.Import | ast.ImportFrom)]
+    return {number for node in imports for number in range(node.lineno, (node.end_lineno or node.lineno) + 1)}
 
 
 def _lines(text: str, skipped: set[int]) -> Iterator[tuple[int, str]]:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.code_base.source_files import ROOT, SRC, breaches, parsed, python_files
+from tests.code_base.source_files import ROOT, SRC, breaches, name_of, nodes, parsed, python_files
 from tidegate.core import ids
 
 ONE = {
@@ -28,7 +28,7 @@ SEVERAL = {"accounts", "archives", "channels", "guilds", "ids", "keys", "only", 
 
 def annotated(tree: ast.AST) -> Iterator[tuple[str, ast.expr]]:
     """The parameters of public functions and the fields of classes, with their annotations."""
-    for node in ast.walk(tree):
+    for node in nodes(tree):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and not re.match("_(?!_init__)", node.name):
             given = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
             yield from ((one.arg, one.annotation) for one in given if one.annotation)
@@ -91,8 +91,8 @@ def test_one_module_has_the_types_of_ids() -> None:
     """Rules and events use them too, and may not import a platform's interface."""
 
     def found(tree: ast.AST) -> Iterator[str]:
-        calls = (ast.unparse(node) for node in ast.walk(tree) if isinstance(node, ast.Call))
-        yield from (call for call in calls if call.startswith("NewType(") and call.endswith(", int)"))
+        calls = (node for node in nodes(tree) if isinstance(node, ast.Call) and name_of(node.func) == "NewType")
+        yield from (call for call in map(ast.unparse, calls) if call.endswith(", int)"))
 
     paths = python_files("src")
     assert {*breaches(paths, found)} == {str(Path(ids.__file__).relative_to(ROOT))}
