@@ -23,6 +23,7 @@ from tidegate.core.rules.storable_text import ORIGINALS
 from tidegate.database.migrations.upgrade import upgrade
 from tidegate.database.pool import Address, Connection, Database
 from tidegate.history.queries import deletions, message_patches, messages, partial_messages
+from tidegate.history.queries.messages import StoredPage
 from tidegate.history.raw_json import unpack
 from tidegate.people.queries import people
 from tidegate.platforms.interface import FileHandle, Patch, Reacted, Reaction, Recounted, Voted
@@ -335,6 +336,60 @@ class TestFilesAndSigns:
             assert (await messages.store(connection, key, [hidden])).changed == {1}
             row: Any = await connection.fetchrow("SELECT text, edited_at FROM messages")
             assert dict(row) == {"text": "c", "edited_at": None}
+
+    async def test_a_page_asked_for_before_a_hidden_change_does_not_undo_it(self, database: Database) -> None:
+        """A page may take long: what was changed in secret meanwhile stays, until a page asked for later says else."""
+        async with database.transaction() as connection:
+            key = await channel(connection)
+            page, hidden = message(1, "a"), replace(message(1, "b"), hidden_edit_at=LATEST)
+            now: datetime = await connection.fetchval("SELECT clock_now()")
+            before, after = now - timedelta(minutes=1), now + timedelta(minutes=1)
+            await messages.store(connection, key, [page, hidden])
+            assert not (await messages.store(connection, key, [page], asked_at=before)).changed
+            assert not (await messages.store(connection, key, [replace(page, edited_at=LATER)])).changed
+            again = replace(hidden, reactions=[Reaction("👍", 1)])
+            assert (await messages.store(connection, key, [again], asked_at=after)).changed == {1}
+            assert await texts(connection) == ["a", "b"]
+            assert (await messages.store(connection, key, [page], asked_at=after + timedelta(seconds=1))).changed == {1}
+
+    async def test_a_page_does_not_undo_a_hidden_change_that_came_first(self, database: Database) -> None:
+        """Also where the change is the first that is known of the message."""
+        async with database.transaction() as connection:
+            key = await channel(connection)
+            before: datetime = await connection.fetchval("SELECT clock_now() - interval '1 minute'")
+            await messages.store(connection, key, [replace(message(1, "b"), hidden_edit_at=LATEST)])
+            assert not (await messages.store(connection, key, [message(1, "a")], asked_at=before)).changed
+            assert await texts(connection) == ["b"]
+
+    async def test_an_author_keeps_the_name_of_the_time(self, database: Database) -> None:
+        """A rename writes no message again; one that is edited later has the earlier name and is found by it."""
+        async with database.transaction() as connection:
+            key = await channel(connection)
+            before, now = Person(UserId(7), "Ada"), Person(UserId(7), "Countess")
+            ada = replace(message(1, "a"), author="Ada", author_id=UserId(7), person=before)
+            await messages.store(connection, key, [ada])
+            renamed = replace(ada, author="Countess", person=now)
+            for person in (before, now):
+                await people.store(connection, key, [person])
+            written = await connection.fetchval("SELECT ctid FROM messages")
+            assert await messages.store(connection, key, [renamed]) == StoredPage()
+            assert await connection.fetchval("SELECT ctid FROM messages") == written
+            await messages.store(connection, key, [replace(renamed, text="b", edited_at=LATER)])
+            row: Any = await connection.fetchrow("SELECT author, text, words FROM messages")
+            assert (row["author"], row["text"]) == ("Ada", "b")
+            assert "author:ada" in row["words"]
+            assert "countess" not in row["words"]
+
+    async def test_a_label_gives_way_to_the_name(self, database: Database) -> None:
+        """What an account called its contact is no name of the time, once any account has shown the name."""
+        async with database.transaction() as connection:
+            key = await channel(connection)
+            label, own = Person(UserId(7), "Sis", is_label=True), Person(UserId(7), "Ada")
+            seen = [replace(message(1), author=one.name, author_id=one.id, person=one) for one in (label, own, own)]
+            for said in seen:
+                await messages.store(connection, key, [said])
+                await people.store(connection, key, [one for one in [said.person] if one is not None])
+            assert await connection.fetchval("SELECT author FROM messages") == "Ada"
 
     async def test_votes_are_counted(self, database: Database) -> None:
         """Given and taken back, never below zero; of an unknown message nothing is kept."""

@@ -29,8 +29,8 @@ async def erase(connection: Connection, key: ChannelKey, ids: Collection[Message
         """
         UPDATE messages
         SET text = '', author = '', author_id = NULL, automatic = false, service = '', reply_to = NULL, album = NULL,
-            edited_at = NULL, reactions = '{}', extra = NULL, files = '{}', words = '', kind = 'text', content = NULL,
-            counts = NULL, counted_at = NULL, raw = NULL,
+            edited_at = NULL, hidden_edit_at = NULL, hidden_seen_at = NULL, reactions = '{}', extra = NULL,
+            files = '{}', words = '', kind = 'text', content = NULL, counts = NULL, counted_at = NULL, raw = NULL,
             deleted_at = coalesce(deleted_at, clock_now()), erased_at = clock_now()
         WHERE channel = $1 AND id = ANY($2) AND erased_at IS NULL
         RETURNING id

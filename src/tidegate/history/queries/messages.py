@@ -15,7 +15,7 @@ import asyncpg
 
 from tidegate.core.ids import ChannelKey, MessageId
 from tidegate.core.message_content import NO_COUNTS, PLAIN, PersonKind
-from tidegate.core.rules.storable_text import ORIGINALS, is_storable, originals
+from tidegate.core.rules.storable_text import ORIGINALS, is_storable, originals, storable
 from tidegate.database.notifier import mark_messages
 from tidegate.database.pool import Connection
 from tidegate.database.storable_connection import json_text
@@ -46,56 +46,61 @@ class StoredPage:
 
 # Only what changed is written: pages overlap, and writing an unchanged row costs as much as a new one. A blank version
 # without an edit is one that the account may not see, and changes nothing. One of another kind, such as a poll, is not
-# blank: two edits can have the same second. A deletion is undone only by a page that was requested after it ($21),
+# blank: two edits can have the same second. A deletion is undone only by a page that was requested after it ($22),
 # never by a push update, and not where the message has expired since. An erased one stays so.
 #
 # A new edit time alone is no edit: platforms also send one with a reaction. Numbers change without an edit and by their
 # own time; those that are not mentioned stay.
 #
-# The later version wins. One that was changed in secret ($22, $23) has no edit time to show, and is later all the same.
-_NEWER = "(m.counted_at IS NULL OR m.counted_at <= coalesce($21, clock_now()))"
+# The later version wins. One that was changed in secret has no edit time to show, and is later all the same: its own
+# time is stored beside. A page that shows an older version is believed only if it was requested after that was seen.
+_NEWER = "(m.counted_at IS NULL OR m.counted_at <= coalesce($22, clock_now()))"
 _COUNTED = "(m.reactions <> excluded.reactions OR NOT coalesce(m.counts, '{}') @> coalesce(excluded.counts, '{}'))"
+_CHANGED = """(m.text, m.kind, m.content, m.files, m.raw) IS DISTINCT FROM
+              (excluded.text, excluded.kind, excluded.content, excluded.files, excluded.raw)"""
+_VERSION = "coalesce(excluded.edited_at, excluded.hidden_edit_at)"
 _UPSERT = f"""
     INSERT INTO messages AS m (channel, id, topic, at, author, author_id, automatic, service, text, reply_to, album,
-                               thread, edited_at, reactions, files, words, kind, content, counts, raw, counted_at,
-                               deleted_at)
+                               thread, edited_at, reactions, files, words, kind, content, counts, raw, hidden_edit_at,
+                               hidden_seen_at, counted_at, deleted_at)
     SELECT $1, g.id, g.topic, g.at, g.author, g.author_id, g.automatic, g.service, g.text, g.reply_to, g.album,
         g.thread, g.edited_at, g.reactions::jsonb, g.files::bigint[], g.words::tsvector, g.kind, g.content::jsonb,
-        g.counts::jsonb, g.raw,
-        CASE WHEN g.counts IS NOT NULL OR g.reactions <> '{{}}' THEN coalesce($21, clock_now()) END, d.deleted_at
+        g.counts::jsonb, g.raw, g.hidden_edit_at,
+        CASE WHEN g.hidden_edit_at IS NOT NULL THEN coalesce($22, clock_now()) END,
+        CASE WHEN g.counts IS NOT NULL OR g.reactions <> '{{}}' THEN coalesce($22, clock_now()) END, d.deleted_at
     FROM unnest($2::bigint[], $3::bigint[], $4::timestamptz[], $5::text[], $6::bigint[], $7::boolean[], $8::text[],
                 $9::text[], $10::bigint[], $11::bigint[], $12::bigint[], $13::timestamptz[], $14::text[], $15::text[],
-                $16::text[], $17::text[], $18::text[], $19::text[], $20::bytea[])
+                $16::text[], $17::text[], $18::text[], $19::text[], $20::bytea[], $21::timestamptz[])
         AS g (id, topic, at, author, author_id, automatic, service, text, reply_to, album, thread, edited_at,
-              reactions, files, words, kind, content, counts, raw)
+              reactions, files, words, kind, content, counts, raw, hidden_edit_at)
     LEFT JOIN early_deletions d
-        ON d.channel = $1 AND d.message = g.id AND ($21::timestamptz IS NULL OR d.deleted_at >= $21)
+        ON d.channel = $1 AND d.message = g.id AND ($22::timestamptz IS NULL OR d.deleted_at >= $22)
     ORDER BY g.id
     ON CONFLICT (channel, id) DO UPDATE
     SET topic = excluded.topic, author = excluded.author, author_id = excluded.author_id,
         automatic = excluded.automatic, service = excluded.service, text = excluded.text,
         reply_to = excluded.reply_to, album = excluded.album, thread = excluded.thread, files = excluded.files,
         words = excluded.words, kind = excluded.kind, content = excluded.content, raw = excluded.raw, extra = NULL,
-        edited_at = CASE WHEN (m.text, m.kind, m.content, m.files, m.raw) IS DISTINCT FROM
-                              (excluded.text, excluded.kind, excluded.content, excluded.files, excluded.raw)
-                         THEN excluded.edited_at ELSE m.edited_at END,
+        edited_at = CASE WHEN {_CHANGED} THEN excluded.edited_at ELSE m.edited_at END,
+        hidden_edit_at = CASE WHEN {_CHANGED} THEN excluded.hidden_edit_at ELSE m.hidden_edit_at END,
+        hidden_seen_at = CASE WHEN {_CHANGED} THEN excluded.hidden_seen_at ELSE m.hidden_seen_at END,
         reactions = CASE WHEN {_NEWER} THEN excluded.reactions ELSE m.reactions END,
         counts = CASE WHEN {_NEWER} THEN coalesce(m.counts || excluded.counts, excluded.counts, m.counts)
                       ELSE m.counts END,
-        counted_at = CASE WHEN {_NEWER} AND {_COUNTED} THEN coalesce($21, clock_now()) ELSE m.counted_at END,
+        counted_at = CASE WHEN {_NEWER} AND {_COUNTED} THEN coalesce($22, clock_now()) ELSE m.counted_at END,
         deleted_at = NULL
     WHERE m.erased_at IS NULL
       AND (m.deleted_at IS NULL
-           OR m.deleted_at < $21
+           OR m.deleted_at < $22
               AND coalesce((excluded.content ->> 'expires_at')::timestamptz > clock_now(), true))
       AND (m.deleted_at IS NOT NULL
            OR (m.topic, m.author, m.author_id, m.text, m.thread, m.kind, m.content, m.files, m.raw)
               IS DISTINCT FROM (excluded.topic, excluded.author, excluded.author_id, excluded.text, excluded.thread,
                                 excluded.kind, excluded.content, excluded.files, excluded.raw)
            OR {_NEWER} AND {_COUNTED})
-      AND (m.edited_at IS NULL OR m.edited_at <= coalesce(
-               excluded.edited_at,
-               (SELECT h.at FROM unnest($22::bigint[], $23::timestamptz[]) AS h (id, at) WHERE h.id = excluded.id)))
+      AND (m.edited_at IS NULL OR m.edited_at <= {_VERSION})
+      AND (m.hidden_edit_at IS NULL OR m.hidden_edit_at <= {_VERSION}
+           OR m.hidden_seen_at < $22)
       AND NOT (excluded.text = '' AND excluded.files = '{{}}' AND (m.text <> '' OR m.files <> '{{}}')
                AND excluded.kind IN ('text', m.kind) AND m.edited_at IS NOT DISTINCT FROM excluded.edited_at)
     RETURNING id, xmax = 0 AS added, deleted_at IS NOT NULL AS deleted
@@ -133,8 +138,7 @@ async def _store(
     connection: Connection, key: ChannelKey, rows: Sequence[Message], asked_at: datetime | None
 ) -> StoredPage:
     columns = map(_column, _columns(rows))
-    hidden = {row.id: row.hidden_edit_at for row in rows if row.hidden_edit_at is not None}
-    written = await connection.fetch(_UPSERT, key, *columns, asked_at, list(hidden), list(hidden.values()))
+    written = await connection.fetch(_UPSERT, key, *columns, asked_at)
     completed = await _attach(connection, key, {row.id: row for row in rows}, written)
     mark_messages(connection, key, (row["id"] for row in written))
     added = frozenset(MessageId(row["id"]) for row in written if row["added"] and not row["deleted"])
@@ -169,6 +173,7 @@ def _columns(rows: Sequence[Message]) -> Iterable[Sequence[object]]:
         [None if content is None else json_text(content) for content in contents],
         list(map(_counts, rows)),
         [pack(_raw(row)) for row in rows],
+        [row.hidden_edit_at for row in rows],
     )
 
 
@@ -238,29 +243,47 @@ async def above(connection: Connection, key: ChannelKey, number: int) -> list[Me
 async def _with_known_authors(
     connection: Connection, key: ChannelKey, messages: Sequence[Message]
 ) -> Sequence[Message]:
-    """The same messages; one that does not say who wrote it keeps the author it is stored with.
+    """The same messages; one that is stored keeps the author it is stored with, by the name of that time.
 
-    Of a deleted account the platform no longer knows the name, and of a contact it gives only the account's label.
+    Some answers do not say who wrote a message. Of a deleted account the platform no longer knows the name, and of a
+    contact it gives only the account's label. A label gives way to the name.
     """
     messages = await _without_labels(connection, key, messages)
-    unnamed = [one.id for one in messages if one.author_id is None or not one.author or _is_by_deleted(one)]
-    if not unnamed:
-        return messages
     rows = await connection.fetch(
-        "SELECT id, author, author_id FROM messages WHERE channel = $1 AND id = ANY($2) "
+        "SELECT id, author, author_id, kind FROM messages WHERE channel = $1 AND id = ANY($2) "
         "AND (author <> '' OR author_id IS NOT NULL)",
-        key, unnamed,
+        key, [one.id for one in messages],
     )  # fmt: skip
     known = {row["id"]: row for row in rows}
+    labels = await _labels(connection, key, messages, known)
 
     def named(message: Message) -> Message:
         row = known.get(message.id)
-        if row is None or message.author_id not in (None, row["author_id"]):
+        if row is None or message.id in labels or message.author_id not in (None, row["author_id"]):
             return message
-        said = "" if _is_by_deleted(message) else message.author
-        return replace(message, author=said or row["author"] or message.author, author_id=row["author_id"])
+        is_same = row["author"] in ("", storable(message.author))
+        return replace(message, author=message.author if is_same else row["author"], author_id=row["author_id"])
 
-    return [named(message) for message in messages]
+    return [named(message) for message in messages] if known else messages
+
+
+async def _labels(
+    connection: Connection, key: ChannelKey, messages: Sequence[Message], known: Mapping[MessageId, asyncpg.Record]
+) -> frozenset[MessageId]:
+    """The messages whose stored author is no name that the person ever had, but an account's label of them.
+
+    What an earlier version stored says nothing: it stored no names of people.
+    """
+    other: dict[MessageId, str] = {}
+    for message in messages:
+        row, person = known.get(message.id), message.person
+        if row is None or person is None or not row["kind"] or person.kind is PersonKind.DELETED:
+            continue
+        if message.author == person.name and row["author"] not in ("", storable(message.author)):
+            other[message.id] = row["author"]
+    persons = {one.id: one.person.id for one in messages if one.id in other and one.person is not None}
+    names = await people.names_over_time(connection, key, set(persons.values())) if persons else {}
+    return frozenset(one for one, person in persons.items() if person in names and other[one] not in names[person])
 
 
 async def _without_labels(connection: Connection, key: ChannelKey, messages: Sequence[Message]) -> Sequence[Message]:
@@ -299,10 +322,6 @@ async def _with_known_mentions(
         return replace(message, content=replace(message.content, mentions=then))
 
     return [named(message) for message in messages]
-
-
-def _is_by_deleted(message: Message) -> bool:
-    return message.person is not None and message.person.kind is PersonKind.DELETED
 
 
 async def count(connection: Connection, key: ChannelKey, *, most: int | None = None) -> int:

@@ -96,6 +96,21 @@ async def names_of(connection: Connection, channel: ChannelKey, people: Collecti
     return {UserId(row["id"]): row["name"] for row in rows}
 
 
+async def names_over_time(
+    connection: Connection, channel: ChannelKey, people: Collection[UserId]
+) -> dict[UserId, frozenset[str]]:
+    """All names that people of a channel's platform were seen with; those who are not known are left out."""
+    rows = await connection.fetch(
+        """
+        SELECT n.person, array_agg(n.name) AS names FROM person_names n JOIN channels c ON c.platform = n.platform
+        WHERE c.id = $1 AND n.person = ANY($2)
+        GROUP BY n.person
+        """,
+        channel, list(people),
+    )  # fmt: skip
+    return {UserId(row["person"]): frozenset(row["names"]) for row in rows}
+
+
 async def find(connection: Connection, platform: Platform, number: UserId) -> KnownPerson | None:
     """A person and the names they had; None for one who wrote nothing that is stored."""
     row = await connection.fetchrow("SELECT * FROM people WHERE platform = $1 AND id = $2", platform, number)
