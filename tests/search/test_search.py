@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from tests.held import NOON
 from tests.history.message_builder import channel, file
 from tests.scans.stored_channels import add_account, add_channel
-from tidegate.core.ids import MessageId, TopicId
+from tidegate.core.errors import BadInput
+from tidegate.core.ids import MessageId, TopicId, UserId
 from tidegate.core.message_content import (
     Embed,
     Forward,
@@ -21,11 +22,13 @@ from tidegate.core.message_content import (
     MessageContent,
     MessageKind,
     OriginKind,
+    Person,
     Poll,
     PollAnswer,
 )
 from tidegate.database.pool import Connection, Database
 from tidegate.history.queries import messages
+from tidegate.people.queries import people
 from tidegate.platforms.interface import File, FileForm, Message
 from tidegate.search.queries.message_matches import PLANNED_ONCE, SqlValues, matches
 from tidegate.search.queries.ranked_hits import SearchResults, count, search
@@ -363,4 +366,71 @@ async def test_a_topic_is_found_by_title_or_number(database: Database) -> None:
         await connection.execute("INSERT INTO places (channel, topic, title) VALUES ($1, 2, 'Offers Today')", key)
         assert await ids(connection, 'tide topic:"offers today"') == [2]
         assert await ids(connection, "topic:2") == [2]
-        assert await ids(connection, "tide topic:elsewhere") == []
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [
+        "Straße",
+        "STRASSE",
+        "İstanbul",
+        "\uff21\uff11",
+        "a1",
+        "\u039f\u0394\u039f\u03a3",
+        "\u03bf\u03b4\u03bf\u03c2",
+        "Tide   tables",
+    ],
+)
+async def test_a_topic_is_found_however_its_title_is_written(database: Database, typed: str) -> None:
+    """Case, width and spaces make no difference, in no language."""
+    titles = ["Straße", "İstanbul", "\uff21\uff11", "\u039f\u0394\u039f\u03a3", "Tide tables"]
+    async with database.transaction() as connection:
+        key = (await add_channel(connection, await add_account(connection, "reader"))).key
+        for number, title in enumerate(titles, start=1):
+            await connection.execute(
+                "INSERT INTO places (channel, topic, title) VALUES ($1, $2, $3)", key, number, title
+            )
+        await messages.store(
+            connection, key, [replace(said(n, "tide"), topic=TopicId(n)) for n in range(1, len(titles) + 1)]
+        )
+        meant = {
+            "STRASSE": "Straße",
+            "a1": "\uff21\uff11",
+            "\u03bf\u03b4\u03bf\u03c2": "\u039f\u0394\u039f\u03a3",
+            "Tide   tables": "Tide tables",
+        }.get(typed, typed)
+        assert await ids(connection, f'topic:"{typed}"') == [titles.index(meant) + 1]
+        assert await ids(connection, f'tide topic:"{typed}"') == [titles.index(meant) + 1]
+        assert await count(connection, read_query(f'topic:"{typed}"', here)) == 1
+
+
+async def test_an_unknown_topic_is_refused(database: Database) -> None:
+    """Also one that only another channel has, which may not be the reader's."""
+    async with database.transaction() as connection:
+        account = await add_account(connection, "reader")
+        key, other = [(await add_channel(connection, account, number)).key for number in (7, 8)]
+        await connection.execute("INSERT INTO places (channel, topic, title) VALUES ($1, 2, 'Offers')", other)
+        assert await ids(connection, "topic:offers") == []
+        for asking in (
+            find(connection, "topic:elsewhere"),
+            find(connection, "topic:offers", within=[key]),
+            count(connection, read_query("topic:offers", here), hidden=[other]),
+        ):
+            with pytest.raises(BadInput, match="There is no topic"):
+                await asking
+
+
+async def test_an_author_is_found_by_every_name_they_had(database: Database) -> None:
+    """Messages keep the name of their time; who was renamed is found by the earlier name and by the present one."""
+    ada = Person(UserId(7), "Ada Byron")
+    async with database.transaction() as connection:
+        key = (await add_channel(connection, await add_account(connection, "reader"))).key
+        for number, name in ((1, "Ada Byron"), (2, "Countess of Lovelace")):
+            person = replace(ada, name=name)
+            told = replace(said(number, "tide", name), author_id=ada.id, person=person)
+            await people.store(connection, key, [person])
+            await messages.store(connection, key, [told])
+        await messages.store(connection, key, [said(3, "tide", "Bob")])
+        for typed in ("from:byron", "from:lovelace", 'from:"countess of"', "from:7", "tide from:ada"):
+            assert await ids(connection, typed) == [2, 1], typed
+        assert await ids(connection, "from:bob") == [3]

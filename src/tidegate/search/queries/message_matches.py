@@ -7,7 +7,6 @@ from typing import Any
 
 from tidegate.database.pool import Connection
 from tidegate.search.rules.search_plan import DENSE, LOOKED, PART_SAMPLED, SAMPLED_OF, SearchPlan, SearchRequest, Survey
-from tidegate.search.rules.text_words import folded
 
 
 class SqlValues:
@@ -139,7 +138,7 @@ def _indexed(asked: SearchRequest, words: str, time_keys: Iterable[int], values:
         clauses += [f"search_keys(m.channel, m.topic, m.at) && {values.add(keys)}::bigint[]"] if keys else []
     if query.topic is not None:
         clauses.append(
-            f"search_keys(m.channel, m.topic, m.at) && ARRAY({_TOPIC_KEYS})".format(_topic_named(asked, values))
+            f"search_keys(m.channel, m.topic, m.at) && ARRAY({_TOPIC_KEYS})".format(*_topic_named(asked, values))
         )
     clauses += [f"({one}) IS TRUE" for one in (*_channels(asked, values), *_topic(asked, values))]
     clauses += [f"(m.at >= {values.add(query.after)}) IS TRUE"] if query.after is not None else []
@@ -153,18 +152,18 @@ def _channels(asked: SearchRequest, values: SqlValues) -> list[str]:
 
 
 # By a topic's title or its number.
-_TOPICS = "FROM places p WHERE p.topic > 0 AND (lower(p.title) = {0}::text OR p.topic::text = {0}::text)"
+_TOPICS = "FROM places p WHERE p.topic > 0 AND (p.title = ANY({0}::text[]) OR p.topic::text = {1}::text)"
 _TOPIC_KEYS = f"SELECT (search_keys(p.channel, p.topic, 'epoch'))[5] {_TOPICS}"
 
 
 def _topic(asked: SearchRequest, values: SqlValues) -> list[str]:
     if asked.query.topic is None:
         return []
-    return [f"(m.channel, m.topic) IN (SELECT p.channel, p.topic {_TOPICS})".format(_topic_named(asked, values))]
+    return [f"(m.channel, m.topic) IN (SELECT p.channel, p.topic {_TOPICS})".format(*_topic_named(asked, values))]
 
 
-def _topic_named(asked: SearchRequest, values: SqlValues) -> str:
-    return values.add(folded(asked.query.topic or ""))
+def _topic_named(asked: SearchRequest, values: SqlValues) -> tuple[str, str]:
+    return values.add(list(asked.query.titles)), values.add(asked.query.topic)
 
 
 def _and(clauses: Iterable[str]) -> str:

@@ -14,6 +14,7 @@ from tidegate.core.platform import Platform, platform_named
 from tidegate.database.pool import Connection
 from tidegate.database.row_values import from_row
 from tidegate.search.queries.message_matches import PLANNED_ONCE, SqlValues, matches, survey
+from tidegate.search.queries.named_things import resolved
 from tidegate.search.rules.content_words import HAS_TAGS, content_texts
 from tidegate.search.rules.query_language import Query
 from tidegate.search.rules.search_plan import HitOrder, SearchPlan, SearchRequest, decide_plan, unbounded
@@ -85,8 +86,8 @@ async def search(
 
     What an archive held is found although its message is gone, because the archive is kept.
     """
-    asked = SearchRequest(query, channels, order, skip + most, hidden)
     async with connection.transaction(readonly=True):
+        asked = SearchRequest(await resolved(connection, query, channels, hidden), channels, order, skip + most, hidden)
         messages, weighed, has_files = await _messages(connection, asked)
         files = await _files(connection, asked) if has_files else []
     found = sorted([*messages, *files], key=lambda one: (one.rank, one.at, one.archive or 0, one.id), reverse=True)
@@ -102,8 +103,9 @@ async def count(
     hidden: Collection[ChannelKey] = (),
 ) -> int:
     """How many messages and files the query finds; more than *most* are not counted, and give *most* + 1."""
-    asked = SearchRequest(query, channels, HitOrder.NEWEST, most, hidden)
     async with connection.transaction(readonly=True):
+        query = await resolved(connection, query, channels, hidden)
+        asked = SearchRequest(query, channels, HitOrder.NEWEST, most, hidden)
         await connection.execute(PLANNED_ONCE)
         seen, has_files = await survey(connection, asked)
         plan = decide_plan(asked, seen)

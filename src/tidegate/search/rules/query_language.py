@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from itertools import pairwise
 
 from tidegate.core.errors import BadInput
+from tidegate.core.ids import UserId
 from tidegate.search.rules.content_words import HAS_TAGS
 from tidegate.search.rules.text_words import Word, author_asked, folded, quoted, words_of
 
@@ -32,7 +33,8 @@ class Query:
     """A search as it was understood.
 
     *required* and *excluded* are what the text must and must not have, each as PostgreSQL reads a ``tsquery``. *typed*
-    are the words and phrases to be highlighted. *channel* and *topic* are titles or numbers, as typed. *before* leaves
+    are the words and phrases to be highlighted. *channel* and *topic* are titles or numbers, as typed; *titles* are
+    those of the topics that are meant, as stored. *authors* are people whose name once was *author*. *before* leaves
     its own instant out and *after* takes it in, so that a day is ``after:`` it, ``before:`` the next.
     """
 
@@ -46,6 +48,8 @@ class Query:
     after: datetime | None = None
     has: tuple[str, ...] = ()
     has_not: tuple[str, ...] = ()
+    titles: tuple[str, ...] = ()
+    authors: tuple[UserId, ...] = ()
 
     @property
     def text_query(self) -> str:
@@ -69,8 +73,10 @@ class Query:
     def _author_query(self) -> str:
         if self.author is None:
             return ""
-        named = f"{quoted(author_asked(self.author))}:*"
-        return f"({named} | {quoted(f'by:{self.author}')})" if self.author.removeprefix("-").isdecimal() else named
+        numbers = [self.author] if self.author.removeprefix("-").isdecimal() else []
+        tags = [quoted(f"by:{number}") for number in dict.fromkeys([*numbers, *map(str, self.authors)])]
+        named = [f"{quoted(author_asked(self.author))}:*", *tags]
+        return f"({' | '.join(named)})" if tags else named[0]
 
 
 @dataclass(slots=True)

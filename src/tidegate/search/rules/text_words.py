@@ -74,6 +74,11 @@ def folded(text: str) -> str:
     return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
 
 
+def folded_title(title: str) -> str:
+    """A title as a search compares it, however it is spaced."""
+    return " ".join(folded(title).split())
+
+
 def author_tags(name: str, number: UserId | None) -> list[str]:
     """What an author is found by: the name from any of its words on, or the whole number."""
     tags = _name_tags(name)
