@@ -2,8 +2,8 @@
 
 from tidegate.database.migrations.steps import run
 
-revision = "0060"
-down_revision = "0059"
+revision = "0061"
+down_revision = "0060"
 
 
 def upgrade() -> None:
