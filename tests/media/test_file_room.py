@@ -8,7 +8,6 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from tidegate.workers.rules.worker_ending import WorkerEnding
 
 from tests.media.fetching_scene import MediaScene
 from tests.scenes.telegram_mirror import Mirror, make_mirror
@@ -19,6 +18,7 @@ from tidegate.loopback.telegram import World
 from tidegate.media.queries import media_room, media_rules
 from tidegate.media.rules.media_policy import MediaRule
 from tidegate.workers.queries import workers
+from tidegate.workers.rules.worker_takeover import WorkerEnding
 
 MIB = 1 << 20
 READ = "upload.getFile"
