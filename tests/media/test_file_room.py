@@ -18,7 +18,7 @@ from tidegate.loopback.telegram import World
 from tidegate.media.queries import media_room, media_rules
 from tidegate.media.rules.media_policy import MediaRule
 from tidegate.workers.queries import workers
-from tidegate.workers.rules.worker_takeover import WorkerEnding
+from tidegate.workers.rules.missing_worker import WorkerEnding
 
 MIB = 1 << 20
 READ = "upload.getFile"

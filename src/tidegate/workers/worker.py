@@ -26,7 +26,7 @@ from tidegate.workers.liveness_lock import LivenessLock
 from tidegate.workers.queries import commands, workers
 from tidegate.workers.queries.workers import MissingWorker, WorkerIdentity
 from tidegate.workers.rules.account_assignment import fair_shares
-from tidegate.workers.rules.worker_takeover import WorkerEnding, judge
+from tidegate.workers.rules.missing_worker import WorkerEnding, ending_of
 
 log = structlog.get_logger()
 
@@ -137,7 +137,7 @@ class Worker:
         all_were_cut = await self._all_were_cut(connection)
         for one in missing:
             gone = process_gone(one.host, one.process)
-            ending = judge(
+            ending = ending_of(
                 beat_at=one.beat_at,
                 time_out=one.time_out,
                 process_gone=gone,

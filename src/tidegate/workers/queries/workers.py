@@ -17,7 +17,7 @@ from tidegate.database.pool import Connection
 from tidegate.events.event_data import EventData
 from tidegate.events.kinds.workers import WorkerCameBack, WorkerDied, WorkerLeft, WorkerSilent
 from tidegate.events.queries import feed
-from tidegate.workers.rules.worker_takeover import WorkerEnding
+from tidegate.workers.rules.missing_worker import WorkerEnding
 
 _LOCK_SPACE = 0x7467_7772  # "tgwr"; worker numbers are the second half of the lock's key
 

@@ -14,7 +14,7 @@ class WorkerEnding(StrEnum):
     SILENT = "silent"
 
 
-def judge(
+def ending_of(
     *, beat_at: datetime, time_out: timedelta, process_gone: bool, session_open: bool, now: datetime
 ) -> WorkerEnding | None:
     """How a worker whose lock is free ended; None when it may be back in a moment.
