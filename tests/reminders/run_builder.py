@@ -9,7 +9,7 @@ from tidegate.accounts.queries import accounts
 from tidegate.core.account import Standing
 from tidegate.core.ids import AccountId, RunId
 from tidegate.database.pool import Connection
-from tidegate.lanes.rules.send_window import SendWindow, WindowDay
+from tidegate.lanes.rules.send_hours import SendWindow, WindowDay
 from tidegate.platforms.telegram import TELEGRAM
 from tidegate.reminders.queries.run_freeze import NewRun, NewRunPart, NewTarget, open_run
 from tidegate.reminders.rules.send_states import WhenUnknown

@@ -16,7 +16,7 @@ from tests.conftest import Database
 from tests.reminders.run_builder import a_run, an_account, frozen
 from tidegate.core.account import Claim
 from tidegate.database.pool import Connection
-from tidegate.lanes.rules.send_window import WindowDay
+from tidegate.lanes.rules.send_hours import WindowDay
 from tidegate.reminders.queries import run_parts, run_states, runs, unknown_sends
 from tidegate.reminders.queries.run_freeze import PIECE, NewTarget, open_run
 from tidegate.reminders.queries.run_parts import ClaimAnswer, RunPartPosition

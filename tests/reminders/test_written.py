@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tidegate.core.errors import BadInput
-from tidegate.lanes.rules.send_window import SendWindow
+from tidegate.lanes.rules.send_hours import SendWindow
 from tidegate.platforms.interface.uploads import MediaKind
 from tidegate.reminders.reminder import (
     BegunTarget,

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from tidegate.lanes.rules.send_window import SendWindow
+from tidegate.lanes.rules.send_hours import SendWindow
 from tidegate.platforms.interface.uploads import MediaKind
 from tidegate.reminders.rules.schedule import Schedule
 from tidegate.reminders.rules.send_states import WhenUnknown

@@ -15,7 +15,8 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 from tidegate.core.errors import BadInput
 from tidegate.core.json_fields import Name, Named, Words
 from tidegate.core.rules.terminal_text import toml_text
-from tidegate.lanes.rules.send_window import SendWindow, zone_named
+from tidegate.core.rules.wall_clock import zone_named
+from tidegate.lanes.rules.send_hours import SendWindow
 from tidegate.platforms.interface.uploads import MediaKind
 from tidegate.reminders.reminder import (
     BegunTarget,

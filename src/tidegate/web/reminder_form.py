@@ -10,7 +10,8 @@ from pydantic import BaseModel
 
 from tidegate.core.errors import BadInput
 from tidegate.core.ids import ReminderId
-from tidegate.lanes.rules.send_window import SendWindow, zone_named
+from tidegate.core.rules.wall_clock import zone_named
+from tidegate.lanes.rules.send_hours import SendWindow
 from tidegate.reminders.reminder_parser import WrittenPolicies
 from tidegate.reminders.rules.placeholders import check_placeholders
 from tidegate.reminders.rules.schedule import Cron, Every

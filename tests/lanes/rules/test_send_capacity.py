@@ -20,7 +20,7 @@ from tidegate.lanes.rules.account_send_pace import (
     held_back_until,
 )
 from tidegate.lanes.rules.send_capacity import QueuedSends, SendSupply, ahead_at, estimate
-from tidegate.lanes.rules.send_window import SendWindow, WindowDay
+from tidegate.lanes.rules.send_hours import SendWindow, WindowDay
 
 NOON = datetime(2026, 11, 15, 12, tzinfo=UTC)
 DAYLONG = SendWindow(6, 18, ZoneInfo("UTC"))

@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidegate.lanes.rules.send_window import SendWindow
+from tidegate.lanes.rules.send_hours import SendWindow
 from tidegate.reminders.rules.run_summary import LeftOutReason, RunStatus, is_at_capacity, sum_up
 from tidegate.reminders.rules.send_states import SendState
 

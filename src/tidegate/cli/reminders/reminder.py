@@ -107,7 +107,7 @@ def list_(*, json: Json = False) -> None:
 
 
 async def _list(*, as_json: bool) -> None:
-    from tidegate.lanes.rules.send_window import zone_named
+    from tidegate.core.rules.wall_clock import zone_named
     from tidegate.reminders.documents import reminder_row
     from tidegate.reminders.queries import reminders
 

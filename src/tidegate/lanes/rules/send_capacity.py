@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from tidegate.lanes.rules.account_send_pace import DAY, HOUR, Caps, Pace, WarmUp, warm_up_cap
-from tidegate.lanes.rules.send_window import WindowDay
+from tidegate.lanes.rules.send_hours import WindowDay
 
 FARTHEST = 366
 """Maximum number of windows in an estimate: a run that takes longer than a year does not fit."""

@@ -10,7 +10,7 @@ from tidegate.core.ids import AccountId, ChannelKey, ReminderId, RunId
 from tidegate.database.notifier import mark
 from tidegate.database.pool import Connection
 from tidegate.events.kinds.runs import RunOpened
-from tidegate.lanes.rules.send_window import SendWindow, WindowDay
+from tidegate.lanes.rules.send_hours import SendWindow, WindowDay
 from tidegate.reminders.rules.run_summary import RunState
 from tidegate.reminders.rules.send_states import WhenUnknown
 

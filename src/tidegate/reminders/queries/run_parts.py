@@ -15,7 +15,7 @@ import asyncpg
 from tidegate.core.account import Claim
 from tidegate.core.ids import AccountId, ChannelId, RunId, TargetNumber
 from tidegate.database.pool import Connection
-from tidegate.lanes.rules.send_window import GRACE
+from tidegate.lanes.rules.send_hours import GRACE
 from tidegate.platforms.interface import SendKey
 from tidegate.platforms.interface.uploads import Media, MediaKind
 from tidegate.reminders.rules.send_states import MOVES, SendState

@@ -14,7 +14,7 @@ from tidegate.events.event_data import EventData
 from tidegate.events.kinds.reminders import ReminderFired
 from tidegate.events.kinds.runs import RunHeld, RunNeedsAttention, RunPaused, RunResumed, RunRunning, RunWaiting
 from tidegate.events.queries import feed
-from tidegate.lanes.rules.send_window import WindowDay
+from tidegate.lanes.rules.send_hours import WindowDay
 from tidegate.reminders.queries.runs import Run
 from tidegate.reminders.rules.run_summary import RunState, RunSummary
 from tidegate.reminders.rules.send_states import SendState

@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass
 from enum import StrEnum
 
-from tidegate.lanes.rules.send_window import SendWindow
+from tidegate.lanes.rules.send_hours import SendWindow
 from tidegate.reminders.rules.send_states import SendState
 
 

@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 
 from cronsim import CronSim, CronSimError
 
-from tidegate.lanes.rules.send_window import instant_shown
+from tidegate.core.rules.wall_clock import instant_shown
 
 USUAL_TIME = time(9)
 """The time of day of a schedule that gives none."""

@@ -9,7 +9,7 @@ from tidegate.core.ids import RunId
 from tidegate.database.pool import Connection
 from tidegate.lanes.rules.account_send_pace import Caps, Pace
 from tidegate.lanes.rules.send_capacity import SendSupply
-from tidegate.lanes.rules.send_window import WindowDay
+from tidegate.lanes.rules.send_hours import WindowDay
 from tidegate.reminders.queries import run_parts, run_states, runs
 from tidegate.reminders.queries.runs import Run
 from tidegate.reminders.rules.run_summary import WINDOW_CLOSED, LeftOutReason, RunState, is_at_capacity, sum_up

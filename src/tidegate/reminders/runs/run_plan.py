@@ -10,7 +10,7 @@ from datetime import datetime
 from tidegate.channels.rules.channel_names import full_name
 from tidegate.core.errors import BadInput
 from tidegate.database.pool import Connection
-from tidegate.lanes.rules.send_window import SendWindow, WindowDay
+from tidegate.lanes.rules.send_hours import SendWindow, WindowDay
 from tidegate.platforms.interface.group_numbers import NamedGroups
 from tidegate.reminders.queries import targets
 from tidegate.reminders.queries.reminders import KeptReminder

@@ -11,8 +11,9 @@ from tidegate.accounts.queries import accounts
 from tidegate.core.account import Claim
 from tidegate.core.errors import BadInput
 from tidegate.core.ids import RunId
+from tidegate.core.rules.wall_clock import zone_named
 from tidegate.database.pool import Connection, Database
-from tidegate.lanes.rules.send_window import SendWindow, WindowDay, zone_named
+from tidegate.lanes.rules.send_hours import SendWindow, WindowDay
 from tidegate.reminders.queries import reminders, run_parts, run_states, runs
 from tidegate.reminders.queries.reminders import KeptReminder
 from tidegate.reminders.queries.run_freeze import NewRun, open_run

@@ -16,7 +16,7 @@ from tidegate.database.pool import Connection, Database
 from tidegate.events.kinds.runs import RunProgressed
 from tidegate.events.queries import feed
 from tidegate.lanes import Lane
-from tidegate.lanes.rules.send_window import GRACE
+from tidegate.lanes.rules.send_hours import GRACE
 from tidegate.reminders.queries.run_parts import ClaimAnswer, RunPart
 from tidegate.reminders.queries.runs import Run
 from tidegate.reminders.rules.send_states import SendState, next_run_part, target_state

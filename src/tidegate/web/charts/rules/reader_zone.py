@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from zoneinfo import ZoneInfo
 
-from tidegate.lanes.rules.send_window import zone_named
+from tidegate.core.rules.wall_clock import zone_named
 
 ZONE_COOKIE = "tidegate_zone"
 

@@ -9,7 +9,7 @@ from datetime import UTC, date, datetime, timedelta
 from enum import StrEnum
 from zoneinfo import ZoneInfo
 
-from tidegate.lanes.rules.send_window import instant_shown
+from tidegate.core.rules.wall_clock import instant_shown
 
 HOUR = timedelta(hours=1)
 DAY = timedelta(days=1)

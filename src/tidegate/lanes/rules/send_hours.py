@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, datetime, timedelta
 from typing import NamedTuple
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+from zoneinfo import ZoneInfo
 
-SECOND = timedelta(seconds=1)
+from tidegate.core.rules.wall_clock import instant_shown
+
 DAY = timedelta(days=1)
 
 GRACE = timedelta(seconds=60)
@@ -76,37 +77,6 @@ class SendWindow:
         return f"{self.start_hour:02}:00 to {self.end_hour:02}:00 ({self.zone.key})"
 
 
-def zone_named(name: str) -> ZoneInfo:
-    """The time zone of that name; ``ValueError`` with a sentence for an unknown one."""
-    try:
-        return ZoneInfo(name)
-    except (ZoneInfoNotFoundError, ValueError, OSError) as problem:
-        raise ValueError(f'There is no time zone "{name}"; write one such as Asia/Kuala_Lumpur or UTC.') from problem
-
-
 def _instant(day: date, hour: int, zone: ZoneInfo) -> datetime:
     shown = datetime(day.year, day.month, day.day) + timedelta(hours=hour)  # noqa: DTZ001 - what the wall clock shows
     return instant_shown(shown, zone)
-
-
-def instant_shown(shown: datetime, zone: ZoneInfo) -> datetime:
-    """The instant at which that zone's clock shows a time.
-
-    A time that occurs twice means the first. A time that the clock skips means the instant of the jump.
-    """
-    early = shown.replace(tzinfo=zone).astimezone(UTC)
-    if early.astimezone(zone).replace(tzinfo=None) == shown:
-        return early
-    return _jump(shown.replace(tzinfo=zone, fold=1).astimezone(UTC), early, zone)
-
-
-def _jump(before: datetime, after: datetime, zone: ZoneInfo) -> datetime:
-    """The second between two instants at which the zone's offset changes."""
-    offset = after.astimezone(zone).utcoffset()
-    while after - before > SECOND:
-        middle = before + (after - before) // 2 // SECOND * SECOND
-        if middle.astimezone(zone).utcoffset() == offset:
-            after = middle
-        else:
-            before = middle
-    return after
