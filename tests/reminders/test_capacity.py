@@ -6,8 +6,8 @@ from datetime import timedelta
 
 from tests.reminders.conftest import Scene, Shop
 from tidegate.lanes.rules.account_send_pace import Allowance, Caps, WarmUp, burst_warning
-from tidegate.reminders.estimate import ReminderEstimate, estimate_plan
 from tidegate.reminders.queries import reminders
+from tidegate.reminders.reminder_estimate import ReminderEstimate, estimate_plan
 from tidegate.reminders.runs import run_controls
 from tidegate.reminders.runs.run_plan import make_plan
 

@@ -22,8 +22,8 @@ from tidegate.platforms.whatsapp import WHATSAPP
 from tidegate.platforms.whatsapp.group_ids import number_of
 from tidegate.reminders import saved_reminder
 from tidegate.reminders.documents import estimate_shown
-from tidegate.reminders.estimate import ReminderEstimate, estimate_plan
 from tidegate.reminders.queries import reminders, target_lists
+from tidegate.reminders.reminder_estimate import ReminderEstimate, estimate_plan
 from tidegate.reminders.runs import run_controls
 from tidegate.reminders.runs.run_plan import MOST_MESSAGES, RunPlan, make_plan
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from tidegate.core.ids import ReminderId
 from tidegate.core.json_fields import Instant, instant
-from tidegate.reminders.estimate import ReminderEstimate
 from tidegate.reminders.queries.reminders import KeptReminder
+from tidegate.reminders.reminder_estimate import ReminderEstimate
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -22,9 +22,9 @@ from tidegate.core.rules.readable_values import counted, readable_time
 
 if TYPE_CHECKING:
     from tidegate.app.composition import Runtime
-    from tidegate.reminders.estimate import ReminderEstimate
     from tidegate.reminders.queries.reminders import KeptReminder
     from tidegate.reminders.queries.runs import Run
+    from tidegate.reminders.reminder_estimate import ReminderEstimate
 
 app = typer.Typer(help="Reminders: which messages go to which groups, and when.", no_args_is_help=True)
 
@@ -167,7 +167,7 @@ async def _print_estimate(runtime: Runtime, kept: KeptReminder, *, as_json: bool
     """The estimate of a stored reminder; for one that cannot be planned yet, the reason."""
     from tidegate.app.composition import allowance_of
     from tidegate.reminders.documents import estimate_shown
-    from tidegate.reminders.estimate import estimate_reminder
+    from tidegate.reminders.reminder_estimate import estimate_reminder
 
     async with runtime.database.connection() as connection:
         try:

@@ -27,7 +27,7 @@ from tidegate.lanes.rules.account_send_pace import (
     warm_up_cap,
     warm_up_since,
 )
-from tidegate.lanes.rules.send_capacity import SendSupply
+from tidegate.lanes.rules.send_estimate import SendSupply
 
 
 @dataclass(frozen=True, slots=True)

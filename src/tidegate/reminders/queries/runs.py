@@ -13,7 +13,7 @@ from tidegate.core.errors import NotThere
 from tidegate.core.ids import AccountId, ReminderId, RunId
 from tidegate.core.rules.wall_clock import zone_named
 from tidegate.database.pool import Connection
-from tidegate.lanes.rules.send_capacity import QueuedSends
+from tidegate.lanes.rules.send_estimate import QueuedSends
 from tidegate.lanes.rules.send_hours import DAY, GRACE, SendWindow, WindowDay
 from tidegate.reminders.rules.run_summary import RunState, RunStatus
 from tidegate.reminders.rules.send_states import SendState, WhenUnknown

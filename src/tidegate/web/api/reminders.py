@@ -15,10 +15,10 @@ from tidegate.core.json_fields import Named
 from tidegate.database.pool import Database
 from tidegate.reminders import saved_reminder
 from tidegate.reminders.documents import EstimateShown, ReminderRow, estimate_shown, reminder_row
-from tidegate.reminders.estimate import estimate_reminder
 from tidegate.reminders.private_test import ask_private_test
 from tidegate.reminders.queries import reminders as kept_reminders
 from tidegate.reminders.queries import runs
+from tidegate.reminders.reminder_estimate import estimate_reminder
 from tidegate.reminders.reminder_files import with_plain_names
 from tidegate.reminders.reminder_parser import WrittenPart, WrittenReminder, as_reminder
 from tidegate.reminders.runs import run_controls

@@ -19,12 +19,12 @@ from tidegate.core.rules.natural_order import NaturalKey, natural_key
 from tidegate.database.pool import Connection, Database
 from tidegate.reminders import saved_reminder
 from tidegate.reminders.documents import estimate_shown
-from tidegate.reminders.estimate import ReminderEstimate, estimate_plan
 from tidegate.reminders.private_test import ask_private_test
 from tidegate.reminders.queries import reminders, run_states, runs, target_lists, targets
 from tidegate.reminders.queries.group_choice import choices
 from tidegate.reminders.queries.reminders import KeptReminder, ReminderReach
 from tidegate.reminders.queries.targets import TargetGroup
+from tidegate.reminders.reminder_estimate import ReminderEstimate, estimate_plan
 from tidegate.reminders.reminder_files import with_plain_names
 from tidegate.reminders.reminder_parser import parse_reminder
 from tidegate.reminders.rules.placeholders import PLACEHOLDERS

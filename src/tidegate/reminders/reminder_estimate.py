@@ -13,7 +13,7 @@ from tidegate.core.platform import Platform
 from tidegate.database.pool import Connection
 from tidegate.lanes.queries import pace
 from tidegate.lanes.rules.account_send_pace import Allowance, burst_warning
-from tidegate.lanes.rules.send_capacity import Estimate, ahead_at, estimate
+from tidegate.lanes.rules.send_estimate import Estimate, ahead_at, estimate
 from tidegate.lanes.rules.send_hours import WindowDay
 from tidegate.reminders.queries import runs
 from tidegate.reminders.queries.reminders import KeptReminder

@@ -1,4 +1,4 @@
-"""Whether a run fits: how many sends the coming windows have room for, and when the last one is (seed 002)."""
+"""Estimates whether a run fits: how many sends the coming windows hold, and when the last one is (seed 002)."""
 
 from __future__ import annotations
 

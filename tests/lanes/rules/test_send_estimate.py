@@ -19,7 +19,7 @@ from tidegate.lanes.rules.account_send_pace import (
     empty,
     held_back_until,
 )
-from tidegate.lanes.rules.send_capacity import QueuedSends, SendSupply, ahead_at, estimate
+from tidegate.lanes.rules.send_estimate import QueuedSends, SendSupply, ahead_at, estimate
 from tidegate.lanes.rules.send_hours import SendWindow, WindowDay
 
 NOON = datetime(2026, 11, 15, 12, tzinfo=UTC)
