@@ -21,8 +21,10 @@ from tidegate.core.errors import NotOurs, NotSent
 from tidegate.database.pool import Database
 from tidegate.lanes.queries import pace
 from tidegate.lanes.queries.pace import ChatLimit, GrantedSend, HeldBack
-from tidegate.lanes.rules import account_send_pace as pace_rules
-from tidegate.lanes.rules.account_send_pace import MINUTE, Allowance, Caps, Pace, PaceBucket, WarmUp
+from tidegate.lanes.rules import pace_bucket
+from tidegate.lanes.rules.pace_bucket import MINUTE, Pace, PaceBucket
+from tidegate.lanes.rules.send_caps import Caps, WarmUp, held_back_until
+from tidegate.lanes.rules.send_rate import Allowance
 from tidegate.platforms.whatsapp import WHATSAPP
 
 pytestmark = pytest.mark.both_servers
@@ -290,32 +292,32 @@ class Twin:
         self.caps = allowance.caps
         self.pace = allowance.pace(allowance.ceiling)
         self.chat_pace = chat
-        self.bucket: PaceBucket = pace_rules.empty(self.pace, now)
+        self.bucket: PaceBucket = pace_bucket.empty(self.pace, now)
         self.chats: dict[str, PaceBucket] = {}
         self.sent: list[datetime] = []
 
     def ask(self, chat: str | None, now: datetime) -> datetime | HeldBack:
-        account = pace_rules.charge(self.bucket, self.pace, now)
-        answers: list[pace_rules.PaceGranted | pace_rules.PaceWait] = [account]
+        account = pace_bucket.charge(self.bucket, self.pace, now)
+        answers: list[pace_bucket.PaceGranted | pace_bucket.PaceWait] = [account]
         if chat is not None:
-            answers.append(pace_rules.charge(self.chats.get(chat), self.chat_pace, now))
-        capped = pace_rules.held_back_until(sorted(self.sent), self.caps, now)
-        if capped is None and all(isinstance(answer, pace_rules.PaceGranted) for answer in answers):
+            answers.append(pace_bucket.charge(self.chats.get(chat), self.chat_pace, now))
+        capped = held_back_until(sorted(self.sent), self.caps, now)
+        if capped is None and all(isinstance(answer, pace_bucket.PaceGranted) for answer in answers):
             self.bucket = account.bucket
             if chat is not None:
                 self.chats[chat] = answers[1].bucket
             self.sent.append(now)
             return now
         # What is not charged is kept only as far as it was corrected.
-        self.bucket = pace_rules.corrected(self.bucket, self.pace, now)
+        self.bucket = pace_bucket.corrected(self.bucket, self.pace, now)
         if chat is not None:
-            kept = self.chats.get(chat) or pace_rules.empty(self.chat_pace, now)
-            self.chats[chat] = pace_rules.corrected(kept, self.chat_pace, now)
-        held = [account.until] if isinstance(account, pace_rules.PaceWait) else []
+            kept = self.chats.get(chat) or pace_bucket.empty(self.chat_pace, now)
+            self.chats[chat] = pace_bucket.corrected(kept, self.chat_pace, now)
+        held = [account.until] if isinstance(account, pace_bucket.PaceWait) else []
         held += [capped] if capped is not None else []
         if held:
             return HeldBack(max(held) - now, by_chat=False)
-        assert isinstance(answers[1], pace_rules.PaceWait)
+        assert isinstance(answers[1], pace_bucket.PaceWait)
         return HeldBack(answers[1].until - now, by_chat=True)
 
 

@@ -22,7 +22,8 @@ from tidegate.core.platform_call import Scope, ScopeKind
 from tidegate.database.pool import Connection
 from tidegate.lanes import Lane
 from tidegate.lanes.queries import pace
-from tidegate.lanes.rules.account_send_pace import Caps, Pace
+from tidegate.lanes.rules.pace_bucket import Pace
+from tidegate.lanes.rules.send_caps import Caps
 
 ONE, TWO = ChannelId(1), ChannelId(2)
 GAP = 1.5125

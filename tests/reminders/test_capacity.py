@@ -5,7 +5,8 @@ from __future__ import annotations
 from datetime import timedelta
 
 from tests.reminders.conftest import Scene, Shop
-from tidegate.lanes.rules.account_send_pace import Allowance, Caps, WarmUp, burst_warning
+from tidegate.lanes.rules.send_caps import Caps, WarmUp
+from tidegate.lanes.rules.send_rate import Allowance, burst_warning
 from tidegate.reminders.queries import reminders
 from tidegate.reminders.reminder_estimate import ReminderEstimate, estimate_plan
 from tidegate.reminders.runs import run_controls

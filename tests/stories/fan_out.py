@@ -14,7 +14,7 @@ from tests.cli.program import tidegate
 from tests.stories.send_times import most_in_any
 from tidegate.core.ids import RunId
 from tidegate.database.pool import Database
-from tidegate.lanes.rules.account_send_pace import Pace
+from tidegate.lanes.rules.pace_bucket import Pace
 from tidegate.loopback.counting_world import World
 from tidegate.loopback.telegram import World as TelegramWorld
 from tidegate.loopback.whatsapp import World as WhatsAppWorld

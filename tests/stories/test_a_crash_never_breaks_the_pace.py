@@ -14,7 +14,7 @@ from itertools import pairwise
 from tests.stories.send_times import most_in_any
 from tests.stories.sending import TABLE, keep_claiming_and_sending
 from tests.waiting import PATIENCE
-from tidegate.lanes.rules.account_send_pace import Pace
+from tidegate.lanes.rules.pace_bucket import Pace
 from tidegate.loopback.counting_world import World
 
 RATE = 60

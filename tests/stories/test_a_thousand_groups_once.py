@@ -15,7 +15,7 @@ from tests.stories.blows import Blows
 from tests.stories.fan_out import POSTER, TEXT
 from tidegate.core.clock import SystemClock
 from tidegate.demo.telegram_account import Stage, make_stage
-from tidegate.lanes.rules.account_send_pace import Pace
+from tidegate.lanes.rules.pace_bucket import Pace
 from tidegate.loopback.counting_world import World
 from tidegate.loopback.faults import Fault, FaultKind
 from tidegate.loopback.telegram import World as TelegramWorld

@@ -10,7 +10,7 @@ import pytest
 from tests.stories import fan_out
 from tidegate.core.clock import SystemClock
 from tidegate.demo.telegram_account import Stage, make_stage
-from tidegate.lanes.rules.account_send_pace import Pace
+from tidegate.lanes.rules.pace_bucket import Pace
 from tidegate.loopback.counting_world import World
 from tidegate.loopback.telegram import World as TelegramWorld
 

@@ -21,7 +21,7 @@ from tidegate.app.settings import Settings
 from tidegate.core.account import Account, Standing
 from tidegate.core.clock import SystemClock
 from tidegate.demo.telegram_account import HOURLY, Operator, ask_worker
-from tidegate.lanes.rules.account_send_pace import Pace
+from tidegate.lanes.rules.pace_bucket import Pace
 from tidegate.loopback.control_server import serving
 from tidegate.loopback.counting_world import World
 from tidegate.loopback.faults import Fault, FaultKind

@@ -26,7 +26,9 @@ from tidegate.database.pool import TROUBLE, Address, Database
 from tidegate.database.pooler_check import refuse_transaction_pooler
 from tidegate.lanes import ReadLimits, SendLimits
 from tidegate.lanes.queries.calls import CallLog
-from tidegate.lanes.rules.account_send_pace import Allowance, Caps, Pace, WarmUp
+from tidegate.lanes.rules.pace_bucket import Pace
+from tidegate.lanes.rules.send_caps import Caps, WarmUp
+from tidegate.lanes.rules.send_rate import Allowance
 from tidegate.maintenance import hour_sums
 from tidegate.maintenance.database_opening import prepare
 from tidegate.maintenance.retention import Retention, sweep

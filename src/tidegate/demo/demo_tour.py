@@ -18,7 +18,7 @@ from tidegate.demo.telegram_tour import telegram_tour
 from tidegate.demo.tour_check import Promise, at_most
 from tidegate.events.kinds.demo import TourNoted
 from tidegate.events.queries import feed
-from tidegate.lanes.rules.account_send_pace import Pace
+from tidegate.lanes.rules.pace_bucket import Pace
 from tidegate.loopback.counting_world import World, make_world
 from tidegate.loopback.fleet import keep_sending
 from tidegate.workers.command_client import ask_owner

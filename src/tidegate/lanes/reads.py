@@ -21,7 +21,7 @@ from tidegate.lanes.call_limits import ReadLimits
 from tidegate.lanes.call_outcomes import outcome_of
 from tidegate.lanes.metrics import count_call
 from tidegate.lanes.read_slots import ReadSlots
-from tidegate.lanes.rules.account_send_pace import Pace, PaceBucket, PaceWait, charge
+from tidegate.lanes.rules.pace_bucket import Pace, PaceBucket, PaceWait, charge
 
 T = TypeVar("T")
 

@@ -12,9 +12,9 @@ from tidegate.core.ids import RunId
 from tidegate.core.platform import Platform
 from tidegate.database.pool import Connection
 from tidegate.lanes.queries import pace
-from tidegate.lanes.rules.account_send_pace import Allowance, burst_warning
 from tidegate.lanes.rules.send_estimate import Estimate, ahead_at, estimate
 from tidegate.lanes.rules.send_hours import WindowDay
+from tidegate.lanes.rules.send_rate import Allowance, burst_warning
 from tidegate.reminders.queries import runs
 from tidegate.reminders.queries.reminders import KeptReminder
 from tidegate.reminders.reminder import WhenClosed

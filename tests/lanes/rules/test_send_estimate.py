@@ -9,16 +9,8 @@ from zoneinfo import ZoneInfo
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidegate.lanes.rules.account_send_pace import (
-    Caps,
-    Pace,
-    PaceBucket,
-    PaceGranted,
-    WarmUp,
-    charge,
-    empty,
-    held_back_until,
-)
+from tidegate.lanes.rules.pace_bucket import Pace, PaceBucket, PaceGranted, charge, empty
+from tidegate.lanes.rules.send_caps import Caps, WarmUp, held_back_until
 from tidegate.lanes.rules.send_estimate import QueuedSends, SendSupply, ahead_at, estimate
 from tidegate.lanes.rules.send_hours import SendWindow, WindowDay
 

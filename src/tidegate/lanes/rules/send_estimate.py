@@ -6,7 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
-from tidegate.lanes.rules.account_send_pace import DAY, HOUR, Caps, Pace, WarmUp, warm_up_cap
+from tidegate.lanes.rules.pace_bucket import Pace
+from tidegate.lanes.rules.send_caps import DAY, HOUR, Caps, WarmUp, warm_up_cap
 from tidegate.lanes.rules.send_hours import WindowDay
 
 FARTHEST = 366

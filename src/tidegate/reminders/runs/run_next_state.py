@@ -7,7 +7,8 @@ from collections import Counter
 from tidegate.core.durations import span_text
 from tidegate.core.ids import RunId
 from tidegate.database.pool import Connection
-from tidegate.lanes.rules.account_send_pace import Caps, Pace
+from tidegate.lanes.rules.pace_bucket import Pace
+from tidegate.lanes.rules.send_caps import Caps
 from tidegate.lanes.rules.send_estimate import SendSupply
 from tidegate.lanes.rules.send_hours import WindowDay
 from tidegate.reminders.queries import run_parts, run_states, runs

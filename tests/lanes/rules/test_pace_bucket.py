@@ -1,4 +1,4 @@
-"""How fast an account may send."""
+"""A pace, and the bucket that keeps to it."""
 
 from __future__ import annotations
 
@@ -10,29 +10,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidegate.lanes.rules.account_send_pace import (
-    DAY,
-    HOUR,
-    LONGEST_BACK_OFF,
+from tidegate.lanes.rules.pace_bucket import (
     MICROSECOND,
     MINUTE,
-    Allowance,
-    Caps,
     Pace,
     PaceBucket,
     PaceGranted,
     PaceWait,
-    SendRate,
-    WarmUp,
     charge,
-    climb,
-    cut,
     empty,
-    held_back_until,
     repaced,
-    warm_up_cap,
-    warm_up_since,
 )
+from tidegate.lanes.rules.send_caps import HOUR
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 SECOND = timedelta(seconds=1)
@@ -44,9 +33,6 @@ paces = st.builds(
     burst=st.integers(1, 6),
     per=st.sampled_from([SECOND, MINUTE]),
     slack=st.sampled_from([timedelta(), timedelta(seconds=0.5)]),
-)
-allowances = st.integers(1, 60).flatmap(
-    lambda floor: st.builds(Allowance, floor=st.just(floor), ceiling=st.integers(floor, 120))
 )
 spans = st.timedeltas(timedelta(), timedelta(seconds=90))
 steps = st.lists(st.one_of(spans, st.timedeltas(-2 * HOUR, 2 * HOUR)), max_size=150)
@@ -216,130 +202,3 @@ def test_a_slower_pace_after_a_spent_burst_waits_for_the_new_burst() -> None:
 
 
 # Caps
-
-
-@given(
-    offsets=st.lists(st.timedeltas(timedelta(), 3 * HOUR), max_size=60),
-    cap=st.integers(1, 10),
-)
-def test_no_hour_holds_more_than_its_cap(offsets: list[timedelta], cap: int) -> None:
-    """Rolling and exact: whoever obeys never has more than the cap in an hour, and waits no longer than needed."""
-    sent: list[datetime] = []
-    for now in sorted(NOON + offset for offset in offsets):
-        until = held_back_until(sent, Caps(per_hour=cap), now)
-        within = sum(one > now - HOUR for one in sent)
-        assert (until is None) == (within < cap)
-        if until is None:
-            sent.append(now)
-        else:
-            assert sum(one > until - HOUR for one in sent) == cap - 1 or sent.count(until - HOUR) > 1
-
-
-def test_the_longer_of_two_caps_decides() -> None:
-    """An hour's cap that is free again does not open a day's that is not."""
-    sent = [NOON, NOON + MINUTE]
-    assert held_back_until(sent, Caps(per_hour=2, per_day=2), NOON + 2 * MINUTE) == NOON + DAY
-    assert held_back_until(sent, Caps(), NOON + 2 * MINUTE) is None
-
-
-def test_a_warm_up_lasts_a_week() -> None:
-    """20 on the first day and 1.8 times more each day: the published schedule, and no cap from the eighth day on."""
-    caps = [warm_up_cap(WarmUp(), NOON, NOON + day * DAY) for day in range(8)]
-    assert caps == [20, 36, 65, 117, 210, 378, 680, None]
-
-
-def test_a_warm_up_begins_anew_after_a_long_rest() -> None:
-    """72 idle hours make an account look new again; a shorter rest does not, nor does a clock that goes back."""
-    assert warm_up_since(WarmUp(), None, None, NOON) == NOON
-    assert warm_up_since(WarmUp(), NOON - DAY, None, NOON) == NOON, "it never sent, so it is still new"
-    assert warm_up_since(WarmUp(), NOON - 9 * DAY, NOON - 3 * DAY, NOON) == NOON
-    assert warm_up_since(WarmUp(), NOON - 9 * DAY, NOON - 3 * DAY + SECOND, NOON) == NOON - 9 * DAY
-    assert warm_up_since(WarmUp(), NOON + HOUR, NOON + HOUR, NOON) == NOON
-
-
-# After a warning
-
-
-def test_one_warning_halves_the_rate_once() -> None:
-    """D-34: 40 becomes 20 and nothing is sent for a minute, or as long as the platform says."""
-    tempo, not_before = cut(SendRate(40), Allowance(40), timedelta(seconds=17), NOON)
-    assert (tempo.rate, not_before) == (20, NOON + MINUTE)
-    again, not_before = cut(tempo, Allowance(40), 2 * HOUR, NOON + timedelta(seconds=59))
-    assert (again.rate, not_before) == (20, NOON + timedelta(seconds=59) + 2 * HOUR)
-    _, not_before = cut(SendRate(40, cut_at=NOON + HOUR), Allowance(40), timedelta(), NOON)
-    assert not_before == NOON + MINUTE, "also when the clock went back and the last pause is forgotten"
-
-
-def test_pauses_double_up_to_half_an_hour() -> None:
-    """An account that is warned again and again waits 1, 2, 4, 8, 16 and then 30 minutes each time."""
-    tempo, now, pauses = SendRate(40), NOON, []
-    for _ in range(7):
-        tempo, not_before = cut(tempo, Allowance(40), timedelta(), now)
-        pauses.append((not_before - now) // MINUTE)
-        now = not_before
-    assert pauses == [1, 2, 4, 8, 16, 30, 30]
-    assert tempo.rate == 1
-
-
-def test_forty_clean_minutes_bring_twenty_back_to_forty() -> None:
-    """D-35: one a minute more after each two clean minutes, and never above the ceiling."""
-    tempo, _ = cut(SendRate(40), Allowance(40), timedelta(), NOON)
-    rates = []
-    for minute in range(1, 61):
-        now = NOON + minute * MINUTE
-        tempo = climb(tempo, Allowance(40), now - SECOND, now)
-        rates.append(tempo.rate)
-    assert rates[38] == 39
-    assert rates[39] == 40
-    assert set(rates[39:]) == {40}
-    assert tempo.back_off == timedelta(), "back at the ceiling the next warning starts from a minute again"
-
-
-def test_idle_minutes_earn_nothing() -> None:
-    """Whoever sends nothing proves nothing: the rate climbs only for stretches with a send."""
-    tempo, _ = cut(SendRate(40), Allowance(40), timedelta(), NOON)
-    for minute in range(1, 61):
-        tempo = climb(tempo, Allowance(40), NOON - SECOND, NOON + minute * MINUTE)
-    assert tempo.rate == 20
-
-
-@given(
-    allowance=allowances,
-    start=st.integers(1, 200),
-    happenings=st.lists(st.tuples(st.timedeltas(-HOUR, HOUR), st.sampled_from(["warning", "clean"])), max_size=60),
-)
-def test_rates_stay_between_floor_and_ceiling(
-    allowance: Allowance, start: int, happenings: list[tuple[timedelta, str]]
-) -> None:
-    """Whatever happens, and whichever way the clock goes, no cut is below the floor, no climb above the ceiling."""
-    tempo, now = SendRate(max(allowance.floor, min(start, allowance.ceiling))), NOON
-    for step, what in happenings:
-        now += step
-        if what == "warning":
-            tempo, not_before = cut(tempo, allowance, timedelta(), now)
-            assert MINUTE <= not_before - now <= LONGEST_BACK_OFF
-        else:
-            tempo = climb(tempo, allowance, now, now)
-        assert allowance.floor <= tempo.rate <= allowance.ceiling
-        assert tempo.clean_since is not None
-        assert tempo.clean_since <= now
-
-
-@given(allowance=allowances, gaps=st.lists(st.timedeltas(timedelta(), MINUTE - MICROSECOND), max_size=20))
-def test_the_rate_is_halved_at_most_once_a_minute(allowance: Allowance, gaps: list[timedelta]) -> None:
-    """Many calls in flight are all told the same: that is one warning, not many."""
-    tempo, now = SendRate(allowance.ceiling), NOON
-    cuts = []
-    for gap in gaps:
-        now += gap
-        before = tempo
-        tempo, _ = cut(tempo, allowance, timedelta(), now)
-        if tempo.cut_at != before.cut_at:
-            cuts.append(now)
-    assert all(later - earlier >= MINUTE for earlier, later in pairwise(cuts))
-
-
-def test_an_allowance_without_room_is_refused() -> None:
-    """A floor above the ceiling leaves no rate to choose."""
-    with pytest.raises(ValueError, match="an allowance needs"):
-        Allowance(ceiling=3, floor=4)
