@@ -21,7 +21,7 @@ from multiprocessing import get_context
 from typing import NamedTuple
 
 from tidegate.database.pool import Database
-from tidegate.search.rules.text_words import author_tags, vector
+from tidegate.search.rules.tokenizer import author_tags, vector
 
 MESSAGES = 1_000_000
 CHANNELS = 200

@@ -7,7 +7,7 @@ import pytest
 from tidegate.archives.queries import archive_list
 from tidegate.archives.queries.archive_search import ArchiveFilter
 from tidegate.database.pool import Database
-from tidegate.search.rules.text_words import vector
+from tidegate.search.rules.tokenizer import vector
 
 pytestmark = pytest.mark.both_servers
 

@@ -13,7 +13,7 @@ from tidegate.archives.queries import archive_search
 from tidegate.archives.queries.archive_search import STATES, ArchiveFilter
 from tidegate.core.ids import WorkerNumber
 from tidegate.database.pool import Database
-from tidegate.search.rules.text_words import vector
+from tidegate.search.rules.tokenizer import vector
 from tidegate.workers.queries import workers
 
 pytestmark = pytest.mark.both_servers

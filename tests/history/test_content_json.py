@@ -23,7 +23,7 @@ from tidegate.core.message_content import (
     TextSpan,
 )
 from tidegate.history.content_json import answered_channel, content_json, counts_json, read_content, read_counts
-from tidegate.search.rules.content_words import content_texts
+from tidegate.search.rules.searchable_content import content_texts
 
 DETAILS = st.none() | st.dictionaries(st.text(), st.text() | st.integers(), min_size=1, max_size=3)
 CONTENTS = st.builds(

@@ -6,7 +6,7 @@ import pytest
 
 from tidegate.channels.queries.channels import KnownChannel
 from tidegate.database.pool import Connection, Database
-from tidegate.search.rules.text_words import vector
+from tidegate.search.rules.tokenizer import vector
 
 PNG = b"\x89PNG\r\n\x1a\n"
 

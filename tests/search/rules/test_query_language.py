@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tidegate.core.errors import BadInput
 from tidegate.search.rules.query_language import Query, read_query
-from tidegate.search.rules.text_words import words_of
+from tidegate.search.rules.tokenizer import words_of
 
 EAST = timezone(timedelta(hours=8))
 

@@ -10,7 +10,7 @@ from tidegate.core.ids import AccountId, ArchiveId, ChannelKey
 from tidegate.database.pool import Connection
 from tidegate.search.queries.ranked_hits import planned_anew
 from tidegate.search.rules.query_language import from_the_beginning
-from tidegate.search.rules.text_words import quoted
+from tidegate.search.rules.tokenizer import quoted
 from tidegate.workers.queries.workers import SERVED
 
 State = Literal["collecting", "waiting", "working", "filed", "failed", "given_up", "incomplete", "gone"]

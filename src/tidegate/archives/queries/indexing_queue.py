@@ -19,7 +19,7 @@ from tidegate.database.row_values import from_row
 from tidegate.events.kinds.archives import ArchiveFailed, ArchiveFiled, ArchiveIndexed, ArchiveReopened
 from tidegate.events.queries import feed
 from tidegate.platforms.interface import FileHandle
-from tidegate.search.rules.text_words import vector
+from tidegate.search.rules.tokenizer import vector
 
 READING_FLAGS = ("encrypted", "damaged", "contents_cut", "not_listed")
 """The flags that reading an archive sets; reading it again replaces them."""

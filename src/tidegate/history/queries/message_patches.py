@@ -31,8 +31,8 @@ from tidegate.platforms.interface import (
     Recounted,
     Voted,
 )
-from tidegate.search.rules.content_words import awaited_tag
-from tidegate.search.rules.text_words import quoted
+from tidegate.search.rules.searchable_content import awaited_tag
+from tidegate.search.rules.tokenizer import quoted
 
 
 async def stored(connection: Connection, key: ChannelKey, ids: Collection[MessageId]) -> dict[MessageId, Message]:

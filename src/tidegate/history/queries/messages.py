@@ -23,8 +23,8 @@ from tidegate.history.content_json import content_json, counts_json, read_mentio
 from tidegate.history.raw_json import pack
 from tidegate.people.queries import people
 from tidegate.platforms.interface import FileRole, Message
-from tidegate.search.rules.content_words import content_tags, content_texts
-from tidegate.search.rules.text_words import author_tags, vector
+from tidegate.search.rules.searchable_content import content_tags, content_texts
+from tidegate.search.rules.tokenizer import author_tags, vector
 
 _ONE_AT_A_TIME = 0x7467_6D73  # "tgms": a message and its deletion at the same time would both be stored
 

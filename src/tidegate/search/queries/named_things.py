@@ -9,7 +9,7 @@ from tidegate.core.errors import BadInput
 from tidegate.core.ids import ChannelKey, UserId
 from tidegate.database.pool import Connection
 from tidegate.search.rules.query_language import Query
-from tidegate.search.rules.text_words import author_asked, author_tags, folded_title
+from tidegate.search.rules.tokenizer import author_asked, author_tags, folded_title
 
 _PEOPLE = 100
 """Of how many people one name may be. Of more, only messages with the name itself are found."""

@@ -15,10 +15,10 @@ from tidegate.database.pool import Connection
 from tidegate.database.row_values import from_row
 from tidegate.search.queries.message_matches import PLANNED_ONCE, SqlValues, matches, survey
 from tidegate.search.queries.named_things import resolved
-from tidegate.search.rules.content_words import HAS_TAGS, content_texts
 from tidegate.search.rules.query_language import Query
 from tidegate.search.rules.search_plan import HitOrder, SearchPlan, SearchRequest, decide_plan, unbounded
-from tidegate.search.rules.text_words import folded
+from tidegate.search.rules.searchable_content import HAS_TAGS, content_texts
+from tidegate.search.rules.tokenizer import folded
 
 COUNTED = 5_000
 """Maximum number of results that are counted; beyond it there are "more than 5,000"."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from tidegate.search.rules.text_words import folded, words_of
+from tidegate.search.rules.tokenizer import folded, words_of
 
 Piece = tuple[str, bool]
 """A piece of a text, and whether it is a match."""

@@ -10,8 +10,8 @@ from itertools import pairwise
 
 from tidegate.core.errors import BadInput
 from tidegate.core.ids import UserId
-from tidegate.search.rules.content_words import HAS_TAGS
-from tidegate.search.rules.text_words import Word, author_asked, folded, quoted, words_of
+from tidegate.search.rules.searchable_content import HAS_TAGS
+from tidegate.search.rules.tokenizer import Word, author_asked, folded, quoted, words_of
 
 _PIECE = re.compile(r"""(-)?(?:([a-z]{2,}):(?!//)(?:"([^"]*)"?|(\S*))|"([^"]*)"?|(\S+))""", re.IGNORECASE)
 _DAY = re.compile(r"(\d{4})(?:-(\d{1,2})(?:-(\d{1,2}))?)?")

@@ -3,7 +3,7 @@
 import asyncpg
 
 from tidegate.database.migrations.steps import run, work
-from tidegate.search.rules.text_words import author_tags, vector
+from tidegate.search.rules.tokenizer import author_tags, vector
 
 revision = "0005"
 down_revision = "0004"

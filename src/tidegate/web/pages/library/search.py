@@ -21,11 +21,11 @@ from tidegate.history.queries import neighbours
 from tidegate.history.queries.neighbours import NearbyText, Neighbours
 from tidegate.history.rules.message_links import original_link
 from tidegate.search.queries.ranked_hits import COUNTED, SearchHit, SearchResults, count, search
-from tidegate.search.rules.content_words import HAS_TAGS
 from tidegate.search.rules.highlights import Piece, around_first, highlighted
 from tidegate.search.rules.query_language import Query as SearchTerms
 from tidegate.search.rules.query_language import read_query
 from tidegate.search.rules.search_plan import HitOrder
+from tidegate.search.rules.searchable_content import HAS_TAGS
 from tidegate.web.api.parameters import Text, days_of
 from tidegate.web.auth.page_session import SignedIn, count_as_heavy
 from tidegate.web.auth.token_check import InDatabase

@@ -1,4 +1,4 @@
-"""Which words a text is found by, in any language.
+"""Splits a text into the words it is found by, in any language: the tokenizer of the search.
 
 Words are made here and not by the database, whose notion of a letter and of upper case depends on its setup. Chinese,
 Japanese, Thai and others write no spaces. A run of such characters is found by each two neighbours, and a word inside

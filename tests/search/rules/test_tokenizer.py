@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidegate.search.rules.text_words import author_asked, author_tags, folded, quoted, vector, words_of
+from tidegate.search.rules.tokenizer import author_asked, author_tags, folded, quoted, vector, words_of
 
 
 def spelled(text: str) -> list[str]:
