@@ -11,7 +11,7 @@ from tests.scans.stored_channels import add_account
 from tests.web.chart_rows import add_running_run, fill_sums
 from tests.web.visiting import sign_in, visiting
 from tidegate.database.pool import Database
-from tidegate.web.charts.rules.reader_zone import ZONE_COOKIE
+from tidegate.web.charts.rules.browser_time_zone import ZONE_COOKIE
 
 
 async def _totals(client: httpx.AsyncClient, path: str) -> list[str]:

@@ -1,7 +1,7 @@
 """A channel's messages as a chat: albums as one, days, topics and authors once, texts as markup.
 
 Flags of a message compare it with the one before it on the same page. The page's script sets them anew when it puts
-pages together, and for days of the reader's own zone.
+pages together, and for days in the browser's time zone.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class ShownFile:
     file: AttachedFile
     form: str  # such as photo
     words: str  # its length and name
-    media: ShownMedia  # what the reader gets of it
+    media: ShownMedia  # what the page shows of it
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """How a file of a message is shown: as a picture, with a player, as a download, or with a sentence why it is not there.
 
-Nothing moves by itself: of an animated sticker a still is shown, and players wait for the reader.
+Nothing moves by itself: of an animated sticker a still is shown, and players start only on a click.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _QUIET = REASONS[SkipReason.OFF]  # one sentence for all files, on the page of t
 
 
 class ShownAs(StrEnum):
-    """What the reader gets of a file."""
+    """What a page shows of a file."""
 
     PICTURE = "picture"
     VIDEO = "video"

@@ -31,7 +31,7 @@ def known(value: object) -> object:
 
 
 def when(moment: datetime | str | None, show: str | None = None) -> Markup:
-    """An instant, which the page's script shows as a distance ("5 min. ago") with the exact time in the reader's zone.
+    """An instant, which the page's script shows as a distance ("5 min. ago") with the exact time in the browser's zone.
 
     Without script it is UTC, and says so.
     """
@@ -45,12 +45,12 @@ def when(moment: datetime | str | None, show: str | None = None) -> Markup:
 
 
 def exactly(moment: datetime | str | None) -> Markup:
-    """An instant that is shown as a date and a time in the reader's zone, however near it is."""
+    """An instant that is shown as a date and a time in the browser's zone, however near it is."""
     return when(moment, "exact")
 
 
 def clock(moment: datetime) -> Markup:
-    """The time of day of an instant, which the page's script shows in the reader's own zone; without it UTC."""
+    """The time of day of an instant, which the page's script shows in the browser's zone; without it UTC."""
     moment = moment.astimezone(UTC)
     return Markup('<time datetime="{}" data-show="clock">{}</time>').format(
         moment.isoformat(timespec="seconds"), f"{moment:%H:%M}"

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidegate.web.charts.rules.reader_zone import zone_of
+from tidegate.web.charts.rules.browser_time_zone import zone_of
 from tidegate.web.charts.rules.time_buckets import ChartRange, buckets_of, by_hour_of_day, hour_of, summed
 
 HOUR = timedelta(hours=1)

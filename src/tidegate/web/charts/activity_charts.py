@@ -13,6 +13,7 @@ from tidegate.core.ids import AccountId, ChannelKey
 from tidegate.database.pool import Connection, now_of
 from tidegate.reminders.queries.runs import Run
 from tidegate.web.charts.queries import chart_sums
+from tidegate.web.charts.rules.browser_time_zone import ZONE_COOKIE, zone_of
 from tidegate.web.charts.rules.chart_geometry import (
     Chart,
     ChartSeries,
@@ -22,7 +23,6 @@ from tidegate.web.charts.rules.chart_geometry import (
     line_chart,
     send_chart,
 )
-from tidegate.web.charts.rules.reader_zone import ZONE_COOKIE, zone_of
 from tidegate.web.charts.rules.time_buckets import (
     ChartRange,
     TimeBucket,
@@ -50,7 +50,7 @@ class ActivityCharts:
 
 
 def zone_from(request: Request) -> ZoneInfo:
-    """The time zone of the reader."""
+    """The time zone of the browser."""
     return zone_of(request.cookies.get(ZONE_COOKIE, ""))
 
 

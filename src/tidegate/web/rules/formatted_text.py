@@ -256,7 +256,7 @@ _CLOSED_BY = {
 
 
 def _moment(one: TextSpan) -> str | None:
-    """The instant that a date stands for, which the page's script shows in the reader's own zone; None for none."""
+    """The instant that a date stands for, which the page's script shows in the browser's time zone; None for none."""
     if one.kind is not SpanKind.DATE or re.fullmatch(r"-?[0-9]{1,12}", one.target) is None:
         return None
     try:

@@ -1,4 +1,4 @@
-// Charts are drawn by the server in the reader's own zone, which only the browser knows: a cookie tells it from now on.
+// Charts are drawn by the server in the browser's time zone, which a cookie tells the server from now on.
 "use strict";
 
 {

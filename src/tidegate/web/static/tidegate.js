@@ -1,4 +1,4 @@
-// What the pages need beyond htmx: times in the reader's zone, live news, notifications, and sentences that are said.
+// What the pages need beyond htmx: times in the browser's zone, live updates, notifications, and status messages.
 "use strict";
 
 const shown = new Intl.DateTimeFormat(undefined, { year: "numeric", month: "short", day: "numeric", hour: "2-digit", minute: "2-digit" });
@@ -140,7 +140,7 @@ document.body.addEventListener("htmx:afterSwap", (event) => {
   }
 });
 
-// Notifications, where the reader allowed them
+// Notifications, where the browser allows them
 
 function notify(event) {
   if (!("Notification" in window) || Notification.permission !== "granted") return;
@@ -196,7 +196,7 @@ document.body.addEventListener("htmx:beforeOnLoad", (event) => {
 document.addEventListener("visibilitychange", spread);
 if (document.body.dataset.events) hear(document.body.dataset.events);
 
-// The form of a reminder: messages added and removed, files sent ahead, groups found by a word, the reader's own zone
+// The form of a reminder: messages added and removed, files sent ahead, groups found by a word, the browser's time zone
 
 function changeToken() {
   return JSON.parse(document.body.getAttribute("hx-headers"))["X-Change-Token"];

@@ -1,4 +1,4 @@
-"""The stretches of time that a chart shows, on the reader's own clock, and the sums of hours in each."""
+"""The stretches of time that a chart shows, in the browser's time zone, and the sums of hours in each."""
 
 from __future__ import annotations
 

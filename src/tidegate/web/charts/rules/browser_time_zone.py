@@ -1,4 +1,4 @@
-"""The time zone of the reader, which the page's script tells in a cookie."""
+"""The time zone of the browser, which the page's script stores in a cookie."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ ZONE_COOKIE = "tidegate_zone"
 
 
 def zone_of(cookie: str) -> ZoneInfo:
-    """The zone that a cookie names; UTC for a reader without script, and for a name that no zone has."""
+    """The zone that a cookie names; UTC for a browser without script, and for a name that no zone has."""
     try:
         return zone_named(cookie) if cookie else ZoneInfo("UTC")
     except ValueError:
