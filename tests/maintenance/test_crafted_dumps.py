@@ -26,7 +26,7 @@ from tidegate.database.embedded.pg_programs import wheel_programs
 from tidegate.database.migrations.upgrade import upgrade
 from tidegate.database.pool import Address, Database
 from tidegate.maintenance.backup_restore import back_up, restore
-from tidegate.maintenance.dump_text import DumpText, Rows, SequenceCounter
+from tidegate.maintenance.dump_rows import DumpText, SequenceCounter, TableRows
 from tidegate.maintenance.platform_library_tables import recognised
 
 pytestmark = pytest.mark.both_servers
@@ -275,9 +275,12 @@ class TestTheText:
         found = []
         async for part in dump.parts():
             found.append(part)
-            if isinstance(part, Rows):
+            if isinstance(part, TableRows):
                 assert b"".join([chunk async for chunk in dump.content()]) == content
-        assert found == [Rows("public", 'odd "name', ["a", "b c"]), SequenceCounter("public", "a_seq", 7, used=False)]
+        assert found == [
+            TableRows("public", 'odd "name', ["a", "b c"]),
+            SequenceCounter("public", "a_seq", 7, used=False),
+        ]
 
     async def test_rows_that_do_not_end_are_told(self) -> None:
         """A file that was cut short is no table with fewer rows."""
@@ -285,7 +288,7 @@ class TestTheText:
         reader.feed_data(b"COPY public.t (a) FROM stdin;\n1\n2\n")
         reader.feed_eof()
         dump = DumpText(reader)
-        assert await anext(dump.parts()) == Rows("public", "t", ["a"])
+        assert await anext(dump.parts()) == TableRows("public", "t", ["a"])
         with pytest.raises(TidegateError, match="ends in the middle"):
             [chunk async for chunk in dump.content()]
 

@@ -31,7 +31,13 @@ from tidegate.database.pg_address import connect, place
 from tidegate.database.pool import TROUBLE, Address, require_supported
 from tidegate.maintenance import database_copies
 from tidegate.maintenance.database_copies import DistrustedAccess
-from tidegate.maintenance.dump_contents import DumpEntry, contents, not_ours, refuse_extensions, tell_left_out
+from tidegate.maintenance.dump_objects import (
+    DumpObject,
+    foreign_objects,
+    listed_objects,
+    refuse_extensions,
+    tell_left_out,
+)
 from tidegate.maintenance.platform_library_tables import TableStatements, recognised
 from tidegate.maintenance.row_loader import load
 
@@ -81,15 +87,15 @@ class RestoreResult:
 async def restore(address: Address, file: Path, *, tell: Tell) -> RestoreResult:
     """Fill the empty database at *address* from a backup and bring it to this schema."""
     at = await _schema_of(file)
-    entries = contents(await answer("pg_restore", *CUSTOM, "--list", str(file)))
-    refuse_extensions(entries)
-    libraries = await _library_tables(file, entries)
+    objects = listed_objects(await answer("pg_restore", *CUSTOM, "--list", str(file)))
+    refuse_extensions(objects)
+    libraries = await _library_tables(file, objects)
     await require_empty(address.direct)
     unknown: list[str] = []
     distrusted: list[DistrustedAccess] = []
 
     async def take_rows(connection: asyncpg.Connection) -> None:
-        unknown.extend(await not_ours(connection, entries))
+        unknown.extend(await foreign_objects(connection, objects))
         async with output("pg_restore", *CUSTOM, "--data-only", "--file=-", str(file)) as text:
             await load(connection, text, libraries, tell=lambda table: tell(f"restoring {table}"))
 
@@ -178,9 +184,9 @@ def _refuse_unreadable(file: Path) -> None:
         raise BadInput(f"The backup {file} cannot be read: it is not a file.")
 
 
-async def _library_tables(file: Path, entries: list[DumpEntry]) -> TableStatements | None:
+async def _library_tables(file: Path, objects: list[DumpObject]) -> TableStatements | None:
     """The tables that platforms' libraries made for themselves, if the backup has any."""
-    schemas = [one for one in library_schemas() if any(entry.schema == one for entry in entries)]
+    schemas = [schema for schema in library_schemas() if any(one.schema == schema for one in objects)]
     if not schemas:
         return None
     only = (*(f"--schema={one}" for one in schemas), "--schema-only", *PLAIN)

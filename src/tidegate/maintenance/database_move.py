@@ -16,7 +16,7 @@ from tidegate.database.pg_address import connect, place
 from tidegate.database.pool import Address
 from tidegate.maintenance import database_copies
 from tidegate.maintenance.backup_restore import PLAIN, fill, require_empty
-from tidegate.maintenance.dump_contents import names_in, tell_left_out
+from tidegate.maintenance.dump_objects import names_in, tell_left_out
 from tidegate.maintenance.platform_library_tables import TableStatements, recognised
 from tidegate.maintenance.row_loader import VERSION_TABLE, load
 

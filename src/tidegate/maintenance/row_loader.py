@@ -16,7 +16,7 @@ import asyncpg
 from tidegate.core.platform import library_schemas
 from tidegate.database.embedded.dump_programs import Tell
 from tidegate.database.pool import Connection
-from tidegate.maintenance.dump_text import DumpText, Rows, SequenceCounter
+from tidegate.maintenance.dump_rows import DumpText, SequenceCounter, TableRows
 from tidegate.maintenance.platform_library_tables import TableStatements
 
 VERSION_TABLE = "public.alembic_version"
@@ -55,7 +55,7 @@ async def _fill(connection: asyncpg.Connection, dump: DumpText, tell: Tell) -> d
     return loaded
 
 
-async def _copy(connection: asyncpg.Connection, rows: Rows, dump: DumpText) -> int:
+async def _copy(connection: asyncpg.Connection, rows: TableRows, dump: DumpText) -> int:
     done = await connection.copy_to_table(
         rows.table, schema_name=rows.schema, columns=rows.columns, source=dump.content(), encoding=dump.encoding
     )

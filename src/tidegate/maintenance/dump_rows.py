@@ -1,4 +1,4 @@
-"""The text that ``pg_dump`` and ``pg_restore`` write, of which only rows and counters are taken.
+"""Reads rows and sequence counters out of the text that ``pg_dump`` and ``pg_restore`` write.
 
 The text may come from a forged file, so nothing in it is ever run as SQL. A line is either recognised as the start of a
 table's rows or as a counter, or it is skipped; rows go to the server as data.
@@ -28,7 +28,7 @@ _END = b"\\.\n"
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
+class TableRows:
     """The start of a table's rows; ``DumpText.content`` has them."""
 
     schema: str
@@ -54,12 +54,12 @@ class DumpText:
         self._buffer = b""
         self.encoding = "UTF8"
 
-    async def parts(self) -> AsyncIterator[Rows | SequenceCounter]:
+    async def parts(self) -> AsyncIterator[TableRows | SequenceCounter]:
         """Its rows and counters, in order; the content of rows has to be read before the next part."""
         while line := await self._line():
             if found := _ROWS.fullmatch(line):
                 columns = re.findall(_NAME, found["columns"])
-                yield Rows(_plain(found["schema"]), _plain(found["table"]), [_plain(name) for name in columns])
+                yield TableRows(_plain(found["schema"]), _plain(found["table"]), [_plain(name) for name in columns])
             elif found := _COUNTER.fullmatch(line):
                 yield SequenceCounter(found["schema"], found["name"], int(found["value"]), found["used"] == "true")
             elif found := _ENCODING.fullmatch(line):

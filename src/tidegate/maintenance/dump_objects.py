@@ -1,4 +1,4 @@
-"""The table of contents of a dump, of which only rows are ever taken."""
+"""The database objects that a dump lists, such as tables and functions. Of them, only rows are ever restored."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ _SAID_ELSEWHERE = {
     "ACL", "COMMENT", "DATABASE", "DEFAULT", "ENCODING", "EXTENSION", "SEARCHPATH", "SEQUENCE OWNED BY", "SEQUENCE SET",
     "STATISTICS DATA", "STDSTRINGS", "TABLE DATA",
 }  # fmt: skip
-"""Kinds of entries that belong to another entry, or to the dump itself."""
+"""Kinds that belong to another object, or to the dump itself."""
 
 _MOST_NAMED = 10
 
 
 @dataclass(frozen=True, slots=True)
-class DumpEntry:
-    """One thing that a dump holds."""
+class DumpObject:
+    """One object that a dump lists."""
 
     kind: str  # as pg_restore lists it, such as TABLE
     schema: str
@@ -42,15 +42,15 @@ class DumpEntry:
         return self.name.partition("(")[0].rpartition(" ")[2]
 
 
-def contents(listed: str) -> list[DumpEntry]:
-    """The entries in what ``pg_restore --list`` prints."""
+def listed_objects(listed: str) -> list[DumpObject]:
+    """The objects in what ``pg_restore --list`` prints."""
     found = (_LINE.fullmatch(line) for line in listed.splitlines() if not line.startswith(";"))
-    return [DumpEntry(line["kind"], line["schema"], line["name"]) for line in found if line]
+    return [DumpObject(line["kind"], line["schema"], line["name"]) for line in found if line]
 
 
-def refuse_extensions(entries: Sequence[DumpEntry]) -> None:
+def refuse_extensions(objects: Sequence[DumpObject]) -> None:
     """Refuse a dump that wants an extension: some run programs or read files as soon as they are there."""
-    wanted = {entry.name for entry in entries if entry.kind == "EXTENSION"} - EXTENSIONS
+    wanted = {one.name for one in objects if one.kind == "EXTENSION"} - EXTENSIONS
     if wanted:
         named = ", ".join(sorted(name.encode("ascii", "backslashreplace").decode() for name in wanted))
         raise BadInput(
@@ -59,16 +59,16 @@ def refuse_extensions(entries: Sequence[DumpEntry]) -> None:
         )
 
 
-async def not_ours(connection: asyncpg.Connection, entries: Sequence[DumpEntry]) -> list[str]:
+async def foreign_objects(connection: asyncpg.Connection, objects: Sequence[DumpObject]) -> list[str]:
     """What the dump holds beside the schema in this database and the tables of platforms' libraries."""
     known, of_libraries = await names_in(connection), library_schemas()
     return [
-        str(entry)
-        for entry in entries
-        if entry.kind not in _SAID_ELSEWHERE
-        and entry.schema not in of_libraries
-        and not (entry.kind == "SCHEMA" and entry.name in (*of_libraries, "public"))
-        and not (entry.schema == "public" and entry.own_name in known)
+        str(one)
+        for one in objects
+        if one.kind not in _SAID_ELSEWHERE
+        and one.schema not in of_libraries
+        and not (one.kind == "SCHEMA" and one.name in (*of_libraries, "public"))
+        and not (one.schema == "public" and one.own_name in known)
     ]
 
 
