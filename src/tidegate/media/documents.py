@@ -8,8 +8,9 @@ from tidegate.core.ids import ChannelId, FileId, MessageId
 from tidegate.core.json_fields import Instant, document_of, instant
 from tidegate.database.pool import Connection
 from tidegate.media.queries import media_blobs, media_pauses, media_rules, media_totals
+from tidegate.media.queries.file_list import ListedFile
 from tidegate.media.queries.media_rules import NamedRule
-from tidegate.media.queries.media_totals import ListedFile, MediaTotal
+from tidegate.media.queries.media_totals import MediaTotal
 from tidegate.media.rules.media_policy import DEFAULT_LARGEST, sentence_of
 
 

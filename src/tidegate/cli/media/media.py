@@ -47,14 +47,14 @@ def list_(
 async def _list(named: str | None, states: list[str], kinds: list[str], limit: int, *, as_json: bool) -> None:
     from tidegate.channels.queries import channels
     from tidegate.media.documents import media_row
-    from tidegate.media.queries import media_totals
+    from tidegate.media.queries import file_list
     from tidegate.media.rules.media_policy import PolicyKind
 
     _require("state", states, _STATES)
     _require("kind", kinds, [one.value for one in PolicyKind])
     async with command_runner.runtime() as runtime, runtime.database.connection() as connection:
         key = None if named is None else (await channels.find(connection, named)).key
-        found = await media_totals.listing(connection, channel=key, states=states, kinds=kinds, most=limit)
+        found = await file_list.listing(connection, channel=key, states=states, kinds=kinds, most=limit)
     rows = [asdict(media_row(one)) for one in found]
     if as_json:
         terminal.print_json(rows)

@@ -1,4 +1,4 @@
-"""How far the policy has been applied to the files that are stored already."""
+"""How far the policy has been applied to the files of stored messages, and what it would fetch of them."""
 
 from __future__ import annotations
 
@@ -7,6 +7,10 @@ from dataclasses import dataclass
 from tidegate.core.ids import AccountId, ChannelKey, FileId, MessageId
 from tidegate.database.pool import Connection
 from tidegate.database.row_values import from_row
+from tidegate.media.rules.media_policy import DEFAULT_LARGEST
+
+_SAMPLED = 200_000
+"""About how many files are looked at for an estimate."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,27 +30,30 @@ class StoredFile:
 
 @dataclass(frozen=True, slots=True)
 class BacklogEstimate:
-    """Files of stored messages that would be fetched if media were turned on, by their announced sizes."""
+    """Files of stored messages that one account would fetch if media were turned on, estimated from a sample."""
 
+    platform: str
     files: int
-    bytes: int
+    bytes: int  # of these files together
 
 
-async def estimate(connection: Connection, *, largest: int) -> BacklogEstimate:
-    """How much the default policy would fetch of what is stored already. It reads all attachments, so ask it once."""
-    row = await connection.fetchrow(
-        """
-        SELECT count(*) AS files, coalesce(sum(size), 0)::bigint AS bytes
-        FROM (SELECT DISTINCT ON (c.platform, a.file) a.size
-              FROM attachments a
-              JOIN channels c ON c.id = a.channel AND c.enabled AND c.in_full AND NOT c.protected
-              JOIN messages m ON m.channel = a.channel AND m.id = a.message AND m.deleted_at IS NULL
-              WHERE a.size <= $1) AS wanted
-        """,
-        largest,
+async def estimate(connection: Connection) -> list[BacklogEstimate]:
+    """What the usual policy would fetch of the messages that are stored, by account; of many files a sample."""
+    known: float = await connection.fetchval(
+        "SELECT greatest(reltuples, 0)::float8 FROM pg_class WHERE oid = 'attachments'::regclass"
     )
-    assert row is not None
-    return from_row(BacklogEstimate, row)
+    percent = min(100.0, 100.0 * _SAMPLED / max(known, 1.0))
+    rows = await connection.fetch(
+        """
+        SELECT c.platform, round(count(*) * 100 / $1)::bigint AS files,
+            round(coalesce(sum(a.size), 0)::float8 * 100 / $1)::bigint AS bytes
+        FROM attachments a TABLESAMPLE SYSTEM ($1) JOIN channels c ON c.id = a.channel
+        WHERE c.enabled AND c.in_full AND NOT c.protected AND c.reader IS NOT NULL AND a.size <= $2
+        GROUP BY c.reader, c.platform
+        """,
+        percent, DEFAULT_LARGEST,
+    )  # fmt: skip
+    return [from_row(BacklogEstimate, row) for row in rows]
 
 
 async def next_undecided(connection: Connection, account: AccountId, revision: int) -> ChannelKey | None:

@@ -103,6 +103,14 @@ async def place_of(connection: Connection, key: ChannelKey) -> MediaPlace:
     return from_row(MediaPlace, row)
 
 
+async def mirrored_places(connection: Connection) -> list[MediaPlace]:
+    """All mirrored channels as the policy sees them."""
+    rows = await connection.fetch(
+        "SELECT id AS channel, platform, reader, in_full, keeps_archives, protected FROM channels WHERE enabled"
+    )
+    return [from_row(MediaPlace, row) for row in rows]
+
+
 async def set_state(
     connection: Connection,
     *,

@@ -1,14 +1,13 @@
-"""How many files there are, by channel, kind and state, and the list of them."""
+"""How many files there are and how many bytes they take, by channel, kind and state."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from dataclasses import dataclass
-from datetime import datetime
 
-from tidegate.core.ids import AccountId, ChannelId, ChannelKey, FileId, MessageId
+from tidegate.core.ids import AccountId, ChannelId, ChannelKey
 from tidegate.database.pool import Connection
 from tidegate.database.row_values import from_row
+from tidegate.media.rules.media_policy import MediaPlace, PolicyKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,23 +21,18 @@ class MediaTotal:
 
 
 @dataclass(frozen=True, slots=True)
-class ListedFile:
-    """A file as it is listed; the digest in hexadecimal."""
+class ChannelMedia:
+    """The files of one kind in one channel: how many are kept, waiting and not kept, and the bytes of the kept ones."""
 
-    file: FileId
-    name: str
-    state: str
-    reason: str
+    place: MediaPlace
+    number: ChannelId
     title: str
-    channel: ChannelId | None
-    message: MessageId | None
-    kind: str
-    platform: str
-    type: str
-    size: int
-    sha256: str | None
-    next_try_at: datetime | None
-    attempts: int
+    mirrored: bool
+    kind: PolicyKind
+    kept: int
+    bytes: int
+    waiting: int
+    others: int
 
 
 async def totals(
@@ -65,26 +59,24 @@ async def kept_bytes(connection: Connection, channel: ChannelKey) -> int:
     return number
 
 
-async def listing(
-    connection: Connection,
-    *,
-    channel: ChannelKey | None,
-    states: Collection[str],
-    kinds: Collection[str],
-    most: int,
-) -> list[ListedFile]:
-    """Files, those of the newest messages first; no states or kinds are all of them."""
+async def by_channel(connection: Connection, *, most: int) -> list[ChannelMedia]:
+    """The sums of the *most* channels that take most; a channel's kinds are together."""
     rows = await connection.fetch(
         """
-        SELECT f.platform, f.file, c.number AS channel, coalesce(c.title, '') AS title, f.message, f.kind, f.size,
-            f.state, f.reason, f.attempts, f.next_try_at, encode(f.sha256, 'hex') AS sha256, f.type,
-            coalesce((SELECT a.name FROM attachments a
-                      WHERE a.channel = f.channel AND a.message = f.message AND a.file = f.file LIMIT 1), '') AS name
-        FROM media_files f LEFT JOIN channels c ON c.id = f.channel
-        WHERE ($1::bigint IS NULL OR f.channel = $1)
-          AND (cardinality($2::text[]) = 0 OR f.state = ANY($2)) AND (cardinality($3::text[]) = 0 OR f.kind = ANY($3))
-        ORDER BY f.channel DESC NULLS LAST, f.message DESC, f.file LIMIT $4
+        WITH largest AS (
+            SELECT channel, coalesce(sum(bytes) FILTER (WHERE state = 'kept'), 0) AS kept
+            FROM media_totals WHERE files > 0 GROUP BY channel ORDER BY kept DESC, channel LIMIT $1
+        )
+        SELECT c.id AS channel, c.platform, c.number, coalesce(c.title, '') AS title, c.enabled AS mirrored, c.reader,
+            c.in_full, c.keeps_archives, c.protected, t.kind,
+            coalesce(sum(t.files) FILTER (WHERE t.state = 'kept'), 0)::bigint AS kept,
+            coalesce(sum(t.bytes) FILTER (WHERE t.state = 'kept'), 0)::bigint AS bytes,
+            coalesce(sum(t.files) FILTER (WHERE t.state IN ('wanted', 'failed')), 0)::bigint AS waiting,
+            coalesce(sum(t.files) FILTER (WHERE t.state IN ('skipped', 'gone')), 0)::bigint AS others
+        FROM largest l JOIN media_totals t ON t.channel = l.channel JOIN channels c ON c.id = t.channel
+        WHERE t.files > 0
+        GROUP BY c.id, t.kind, l.kept ORDER BY l.kept DESC, c.id, t.kind
         """,
-        channel, list(states), list(kinds), most,
-    )  # fmt: skip
-    return [from_row(ListedFile, row) for row in rows]
+        most,
+    )
+    return [from_row(ChannelMedia, row, place=from_row(MediaPlace, row), kind=PolicyKind(row["kind"])) for row in rows]

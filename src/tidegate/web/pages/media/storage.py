@@ -22,9 +22,9 @@ from tidegate.events.kinds.media import MediaRemoved
 from tidegate.events.queries import feed
 from tidegate.media.documents import policy_document
 from tidegate.media.policy_requests import PolicyRequest, change_policy
-from tidegate.media.queries import media_rules, storage
+from tidegate.media.queries import file_removal, media_plans, media_rules, media_totals
 from tidegate.media.queries.media_rules import MediaPolicy
-from tidegate.media.queries.storage import ChannelMedia
+from tidegate.media.queries.media_totals import ChannelMedia
 from tidegate.media.rules.fetch_duration import hours_for
 from tidegate.media.rules.media_policy import KindPolicy, MediaPlace, PolicyKind, policy_for, total_limit
 from tidegate.media.rules.unneeded_files import why_freeable
@@ -72,7 +72,7 @@ async def show(request: Request, database: InDatabase, loaded: AsSet) -> Respons
     async with database.connection() as connection:
         policy = await media_rules.policy(connection)
         document = await policy_document(connection)
-        rows = [_row(policy, one) for one in await storage.by_channel(connection, most=_CHANNELS)]
+        rows = [_row(policy, one) for one in await media_totals.by_channel(connection, most=_CHANNELS)]
         growth = await storage_growth(connection)
         numbers = {one.media.number for one in rows} | {one.channel for one in document.rules if one.channel}
         places = await channel_places.of_numbers(connection, numbers)
@@ -169,7 +169,7 @@ async def free(request: Request, database: InDatabase, form: Annotated[FreeForm,
     removed, below = 0, None
     for _ in range(_BATCHES):
         async with database.transaction() as connection:
-            some = await storage.release(connection, kept.key, form.kind, keepers=keepers, below=below, most=_BATCH)
+            some = await file_removal.remove(connection, kept.key, form.kind, keepers=keepers, below=below, most=_BATCH)
             if some.removed:
                 told = MediaRemoved(files=some.removed, blocked=False, channel=kept.number)
                 await feed.record(connection, kept.title, told)
@@ -187,7 +187,7 @@ async def _keepers(connection: Connection, kind: PolicyKind) -> list[ChannelKey]
     policy = await media_rules.policy(connection)
     return [
         place.channel
-        for place in await storage.mirrored_places(connection)
+        for place in await media_rules.mirrored_places(connection)
         if not why_freeable(policy.state, policy.rules, place, kind, mirrored=True)
         and (policy.state.keep_protected or not place.protected)
     ]
@@ -214,7 +214,7 @@ async def question(request: Request, database: InDatabase, loaded: AsSet) -> Res
 async def estimated(database: Database, settings: Settings) -> MediaEstimate:
     """What the usual policy would fetch; accounts work side by side, so the slowest decides."""
     async with database.connection() as connection:
-        found = await storage.estimate(connection)
+        found = await media_plans.estimate(connection)
     hours = [hours_for(one.files, one.bytes, settings.reads_per_second(platform_named(one.platform))) for one in found]
     return MediaEstimate(sum(one.files for one in found), sum(one.bytes for one in found), max(hours, default=0.0))
 
