@@ -32,7 +32,6 @@ from tidegate.events.kinds.media import MediaFailed, MediaKept
 from tidegate.events.queries import feed
 from tidegate.lanes import Lane
 from tidegate.media.download import FetchedFile, fetch_file
-from tidegate.media.file_room import AccountRoom, HeldRoom, LimitReached, RoomLimits
 from tidegate.media.file_sources import FileSource, FileSources, NotKept, SourceLost
 from tidegate.media.noted_files import apply_policy
 from tidegate.media.queries import media_blobs, media_files, media_pauses, media_rules
@@ -40,6 +39,7 @@ from tidegate.media.queries.media_files import KeptBytes, WantedFile
 from tidegate.media.queries.media_rules import MediaPolicy
 from tidegate.media.rules.fetch_retry import next_try
 from tidegate.media.rules.media_policy import FilePart, MediaPlace, SkipReason, largest_fetched, policy_for
+from tidegate.media.space_reservations import AccountSpace, LimitReached, ReservedSpace, SpaceLimits
 from tidegate.media.store import MediaStore
 from tidegate.media.thumbnails.thumbnailer import PICTURES
 from tidegate.platforms.interface import CannotAsk
@@ -115,7 +115,7 @@ class AccountMedia:
     clock: Clock
     setup: MediaSetup
     _tally: _KeptTally = field(init=False)
-    _room: AccountRoom = field(init=False)
+    _space: AccountSpace = field(init=False)
     _paused: bool = field(default=True, init=False)  # an earlier worker may have left a pause
     _cleared: bool = field(default=False, init=False)  # whether this run has cleared what any run noted as a pause
     _last: ChannelKey | None = field(default=None, init=False)
@@ -124,7 +124,7 @@ class AccountMedia:
 
     def __post_init__(self) -> None:
         self._tally = _KeptTally(self.clock)
-        self._room = AccountRoom(self.lane, self.database, self.setup.store)
+        self._space = AccountSpace(self.lane, self.database, self.setup.store)
 
     @property
     def _account(self) -> AccountId:
@@ -135,7 +135,7 @@ class AccountMedia:
         result = FetchResult()
         self._cleared = False
         try:
-            await self._room.clear()
+            await self._space.clear()
             while most is None or _ended(result) < most:
                 while await apply_policy(self.database, self._account):  # it may have changed since the last batch
                     pass
@@ -147,7 +147,7 @@ class AccountMedia:
             await self._pause(trouble)
         finally:
             await self._tell_rest()
-        await self._room.clear()
+        await self._space.clear()
         return result
 
     # One batch
@@ -193,8 +193,8 @@ class AccountMedia:
                 await sources.handle(one)  # its message may tell another size
             expected = sources.expected(one)
             slot = self._large if expected > LARGE else nullcontext()
-            limits = RoomLimits(policy.state, one.channel, rules.whole_limit)
-            async with slot, self._room.hold(one.file, expected, limits) as held:
+            limits = SpaceLimits(policy.state, one.channel, rules.whole_limit)
+            async with slot, self._space.reserve(one.file, expected, limits) as held:
                 await self._fetch_still(one, sources, held)
                 source = FileSource(self.lane, sources, one)
                 found = await fetch_file(
@@ -223,7 +223,7 @@ class AccountMedia:
         finally:
             sources.done(one)
 
-    async def _fetch_still(self, one: WantedFile, sources: FileSources, held: HeldRoom) -> None:
+    async def _fetch_still(self, one: WantedFile, sources: FileSources, held: ReservedSpace) -> None:
         """Keep the platform's small picture of a file beside it. Without one the file is kept all the same."""
         still = None if one.pictured else sources.still(one)
         if still is None:
@@ -270,16 +270,16 @@ class AccountMedia:
             raise NotKept(SkipReason.BLOCKED)
         await self.setup.store.put(found.path, found.sha256)
 
-    async def _keep(self, one: WantedFile, found: FetchedFile, result: FetchResult, held: HeldRoom) -> None:
+    async def _keep(self, one: WantedFile, found: FetchedFile, result: FetchResult, held: ReservedSpace) -> None:
         await self._store(found)
         async with owned_transaction(self.database, self.lane.claim()) as connection:
-            await held.give_up(connection)
+            await held.release(connection)
             if await media_files.kept(connection, one, KeptBytes(found.sha256, found.size, found.type)):
                 result.kept += 1
                 result.bytes += found.size
                 self._tally.add(found.size)
                 await self._tally.record(connection, self.lane.account.name, at_once=False)
-        held.told = True
+        held.released = True
         await self._resume()
 
     async def _skip(self, one: WantedFile, reason: SkipReason, result: FetchResult) -> None:

@@ -20,7 +20,7 @@ from tidegate.core.clock import Clock
 from tidegate.core.errors import MachineTrouble
 from tidegate.core.ids import Sha256
 from tidegate.database.pool import TROUBLE, Database
-from tidegate.media.queries import media_blobs, media_room, media_rules, thumbnails
+from tidegate.media.queries import media_blobs, media_rules, space_reservations, thumbnails
 from tidegate.media.queries.media_files import KeptBytes
 from tidegate.media.queries.thumbnails import WaitingPicture
 from tidegate.media.rules.media_policy import total_limit
@@ -65,7 +65,7 @@ class ThumbnailLoop:
         """Look at up to *most* pictures; how many thumbnails were made. Trouble of this machine ends it."""
         made = looked = 0
         wrapped = False
-        if not await self._has_room():
+        if not await self._has_space():
             return 0
         async with Thumbnailer() as maker:
             while looked < most:
@@ -84,16 +84,16 @@ class ThumbnailLoop:
                             await thumbnails.give_back(connection, one.sha256)
                         log.warning("thumbnails.put_off", problem=str(problem))
                         return made
-                    if not await self._has_room():
+                    if not await self._has_space():
                         return made
         return made
 
-    async def _has_room(self) -> bool:
+    async def _has_space(self) -> bool:
         """Whether the limit for all files leaves room for the largest thumbnail there can be."""
         free = await asyncio.to_thread(self._store.free)
         async with self._database.connection() as connection:
             state = (await media_rules.policy(connection)).state
-            taken = await media_room.taken(connection)
+            taken = await space_reservations.taken(connection)
         return taken.stored + taken.held + LIMITS.drawn <= total_limit(state, free=free, stored=taken.stored)
 
     async def _next(self, most: int) -> list[WaitingPicture]:

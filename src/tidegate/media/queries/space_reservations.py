@@ -1,4 +1,4 @@
-"""Room in the limits that files in flight hold: bytes that are fetched just now and have no row yet."""
+"""Space reserved within the limits for files in flight: bytes that are being fetched and have no row yet."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ from tidegate.media.queries import media_blobs
 
 
 @dataclass(frozen=True, slots=True)
-class RoomTaken:
-    """How many bytes are stored, and how many the files in flight of all accounts hold."""
+class SpaceTaken:
+    """How many bytes are stored, and how many are reserved for the files in flight of all accounts."""
 
     stored: int
     held: int
 
 
-async def lock_taken(connection: Connection) -> RoomTaken:
-    """What is taken. Whoever asks next waits until this transaction ends, so that no two take the same room.
+async def lock_taken(connection: Connection) -> SpaceTaken:
+    """What is taken. Whoever asks next waits until this transaction ends, so that no two take the same space.
 
-    The room of an account whose worker has died is free.
+    The space of an account whose worker has died is free.
     """
     await connection.execute("SELECT pg_advisory_xact_lock(hashtextextended('media room', 0))")
     return await taken(connection)
 
 
-async def taken(connection: Connection) -> RoomTaken:
+async def taken(connection: Connection) -> SpaceTaken:
     """What is taken at this moment."""
     held: int = await connection.fetchval(
         """
@@ -34,11 +34,11 @@ async def taken(connection: Connection) -> RoomTaken:
         LEFT JOIN workers w ON w.number = a.owner WHERE w.ended_at IS NULL
         """
     )
-    return RoomTaken((await media_blobs.stored_total(connection)).bytes, held)
+    return SpaceTaken((await media_blobs.stored_total(connection)).bytes, held)
 
 
-async def hold(connection: Connection, account: AccountId, more: int) -> None:
-    """Files of *account* hold so many bytes more, or fewer where it is below zero."""
+async def reserve(connection: Connection, account: AccountId, more: int) -> None:
+    """Reserve so many bytes more for the files of *account*; below zero, release them."""
     await connection.execute(
         """
         INSERT INTO media_room AS r (account, bytes) VALUES ($1, $2)

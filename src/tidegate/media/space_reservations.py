@@ -1,4 +1,4 @@
-"""Room for the files in flight of an account, in the limits of their channel and of all files together."""
+"""Space reserved for the files in flight of an account, within the limits of their channel and of all files."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tidegate.core.ids import ChannelKey, FileId
 from tidegate.database.pool import Connection, Database
 from tidegate.lanes import Lane
 from tidegate.media.file_sources import NotKept
-from tidegate.media.queries import media_room, media_totals
+from tidegate.media.queries import media_totals, space_reservations
 from tidegate.media.rules.media_policy import PolicyState, SkipReason, total_limit
 from tidegate.media.store import MediaStore
 
@@ -23,7 +23,7 @@ class LimitReached(MachineTrouble):
 
 
 @dataclass(frozen=True, slots=True)
-class RoomLimits:
+class SpaceLimits:
     """What bounds the files of a channel: the limit for all files, and that of the channel where it has one."""
 
     state: PolicyState
@@ -32,46 +32,46 @@ class RoomLimits:
 
 
 @dataclass(slots=True)
-class AccountRoom:
-    """What the files in flight of one account hold. All workers see it, so that together they keep the limit.
+class AccountSpace:
+    """The space reserved for one account's files in flight. All workers see it, so that together they keep the limit.
 
-    Room that is given up is told with the next file that needs some: giving it up never waits for the database.
+    Space that is released is stored with the next reservation: a release never waits for the database.
     """
 
     lane: Lane
     database: Database
     store: MediaStore
     _held: int = field(default=0, init=False)
-    _given_up: int = field(default=0, init=False)
+    _released: int = field(default=0, init=False)
     _turn: asyncio.Lock = field(default_factory=asyncio.Lock, init=False)
     _least: dict[FileId, int] = field(default_factory=dict, init=False)  # of files that were cut off at the limit
 
     async def clear(self) -> None:
         """Nothing is in flight; what an earlier run left is forgotten."""
-        self._held = self._given_up = 0
+        self._held = self._released = 0
         async with owned_transaction(self.database, self.lane.claim()) as connection:
-            await media_room.clear(connection, self.lane.account.id)
+            await space_reservations.clear(connection, self.lane.account.id)
 
     @asynccontextmanager
-    async def hold(self, file: FileId, expected: int, limits: RoomLimits) -> AsyncIterator[HeldRoom]:
-        """Hold room until a file is stored or given up: *expected* bytes, and more while a longer one arrives."""
-        held = HeldRoom(self, file, limits)
+    async def reserve(self, file: FileId, expected: int, limits: SpaceLimits) -> AsyncIterator[ReservedSpace]:
+        """Reserve space until a file is stored or given up: *expected* bytes, and more while a longer one arrives."""
+        held = ReservedSpace(self, file, limits)
         try:
             await held.grow(max(expected, self._least.get(file, 1)))
             yield held
             self._least.pop(file, None)
         finally:
             self._held -= held.bytes
-            if not held.told:
-                self._given_up += held.bytes
+            if not held.released:
+                self._released += held.bytes
 
-    async def take(self, file: FileId, needed: int, more: int, limits: RoomLimits) -> None:
-        """Hold *more* bytes for a file of which *needed* are known by now; ``NotKept`` or ``LimitReached``."""
+    async def take(self, file: FileId, needed: int, more: int, limits: SpaceLimits) -> None:
+        """Reserve *more* bytes for a file of which *needed* are known by now; ``NotKept`` or ``LimitReached``."""
         free = await asyncio.to_thread(self.store.free)
         async with self._turn:
-            given_up = self._given_up
+            released = self._released
             async with owned_transaction(self.database, self.lane.claim()) as connection:
-                taken = await media_room.lock_taken(connection)
+                taken = await space_reservations.lock_taken(connection)
                 if limits.whole_limit is not None:
                     kept = await media_totals.kept_bytes(connection, limits.channel)
                     if kept + self._held + more > limits.whole_limit:
@@ -79,34 +79,34 @@ class AccountRoom:
                 limit = total_limit(limits.state, free=free, stored=taken.stored)
                 if needed > limit:
                     raise NotKept(SkipReason.TOTAL_LIMIT)  # it would never fit, and all others would wait behind it
-                if taken.stored + taken.held - given_up + more > limit:
+                if taken.stored + taken.held - released + more > limit:
                     self._least[file] = needed
                     raise LimitReached(_waits(taken.stored, needed, limit))
-                await media_room.hold(connection, self.lane.account.id, more - given_up)
-            self._given_up -= given_up
+                await space_reservations.reserve(connection, self.lane.account.id, more - released)
+            self._released -= released
             self._held += more
 
 
 @dataclass(slots=True)
-class HeldRoom:
-    """The room of one file. *told* is whether the database knows already that it is given up."""
+class ReservedSpace:
+    """The space of one file. *released* is whether the database knows already that it is free."""
 
-    room: AccountRoom
+    space: AccountSpace
     file: FileId
-    limits: RoomLimits
+    limits: SpaceLimits
     bytes: int = 0
-    told: bool = False
+    released: bool = False
 
     async def grow(self, needed: int) -> None:
-        """Hold *needed* bytes in all; ``NotKept`` or ``LimitReached`` where the limits do not allow it."""
+        """Reserve *needed* bytes in all; ``NotKept`` or ``LimitReached`` where the limits do not allow it."""
         more = needed - self.bytes
         if more > 0:
-            await self.room.take(self.file, needed, more, self.limits)
+            await self.space.take(self.file, needed, more, self.limits)
             self.bytes = needed
 
-    async def give_up(self, connection: Connection) -> None:
-        """The bytes have a row, which is written in the same transaction; set ``told`` once it is committed."""
-        await media_room.hold(connection, self.room.lane.account.id, -self.bytes)
+    async def release(self, connection: Connection) -> None:
+        """The bytes have a row, which is written in the same transaction; set ``released`` once it is committed."""
+        await space_reservations.reserve(connection, self.space.lane.account.id, -self.bytes)
 
 
 def _waits(stored: int, needed: int, limit: int) -> str:

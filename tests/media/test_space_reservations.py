@@ -15,7 +15,7 @@ from tests.waiting import until
 from tidegate.core.ids import WorkerNumber
 from tidegate.loopback.faults import Fault, FaultKind
 from tidegate.loopback.telegram import World
-from tidegate.media.queries import media_room, media_rules
+from tidegate.media.queries import media_rules, space_reservations
 from tidegate.media.rules.media_policy import MediaRule
 from tidegate.workers.queries import workers
 from tidegate.workers.rules.missing_worker import WorkerEnding
@@ -55,7 +55,7 @@ async def limit(scene: MediaScene, size: int | None) -> None:
 
 async def stored(scene: MediaScene) -> int:
     async with scene.mirror.database.connection() as connection:
-        return (await media_room.taken(connection)).stored
+        return (await space_reservations.taken(connection)).stored
 
 
 async def test_two_workers_keep_the_limit_together(scene: MediaScene, beside: MediaScene) -> None:
@@ -86,7 +86,7 @@ async def test_the_room_of_a_dead_worker_is_free(scene: MediaScene, beside: Medi
         await workers.end(connection, WorkerNumber(99), WorkerEnding.DIED)
     await scene.mirror.rows("UPDATE accounts SET owner = 99 WHERE id = $1", scene.mirror.account.id)
     async with scene.mirror.database.transaction() as connection:
-        await media_room.hold(connection, scene.mirror.account.id, 90_000)
+        await space_reservations.reserve(connection, scene.mirror.account.id, 90_000)
     assert (await beside.fetch()).kept == 1
 
 
