@@ -27,7 +27,7 @@ from tidegate.platforms.telegram import TELEGRAM
 from tidegate.platforms.telegram.account_sign_in import sign_in
 from tidegate.platforms.telegram.client import TelegramAccount
 from tidegate.platforms.telegram.connector import LoopbackTelegram, telegram_opener
-from tidegate.reminders import saved_reminder
+from tidegate.reminders import reminder_changes
 from tidegate.reminders.queries import reminders
 from tidegate.reminders.reminder_files import as_read
 from tidegate.reminders.reminder_parser import parse_reminder
@@ -116,7 +116,7 @@ class Shop:
         reminder = parse_reminder({"name": "stock", "account": self.account.name, "all": True, "parts": parts})
         read = {name: as_read(name, content) for name, content in files.items()}
         async with self.database.transaction() as connection:
-            await saved_reminder.add(connection, reminder, read)
+            await reminder_changes.add(connection, reminder, read)
 
     @asynccontextmanager
     async def served(self) -> AsyncIterator[RunScheduler]:

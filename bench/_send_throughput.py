@@ -19,7 +19,7 @@ from tidegate.lanes.rules.send_rate import Allowance
 from tidegate.loopback.owned_account import open_lane
 from tidegate.platforms.interface import Channel, Receipt, SendKey
 from tidegate.platforms.telegram import TELEGRAM
-from tidegate.reminders import saved_reminder
+from tidegate.reminders import reminder_changes
 from tidegate.reminders.reminder_parser import parse_reminder
 from tidegate.reminders.runs import run_controls
 from tidegate.reminders.runs.run_scheduler import RunScheduler
@@ -70,7 +70,7 @@ async def _shops(database: Database) -> list[Account]:
             await accounts.add(connection, name, TELEGRAM, Standing.ESTABLISHED, loopback=None)
             account = (await accounts.find(connection, name)).account
             await channels.see(connection, TELEGRAM, account.id, seen)
-            kept = await saved_reminder.add(connection, parse_reminder(document), {})
+            kept = await reminder_changes.add(connection, parse_reminder(document), {})
             await run_controls.fire(connection, kept)
         made.append(account)
     return made

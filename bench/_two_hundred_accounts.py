@@ -20,7 +20,7 @@ from tidegate.app.worker_setup import worker_setup
 from tidegate.core.account import Account
 from tidegate.core.clock import SystemClock
 from tidegate.database.pool import Database
-from tidegate.reminders import saved_reminder
+from tidegate.reminders import reminder_changes
 from tidegate.reminders.reminder_parser import parse_reminder
 from tidegate.reminders.runs import run_controls
 from tidegate.workers.command_client import ask_owner
@@ -86,7 +86,7 @@ async def _fire(database: Database, everybody: list[Account]) -> None:
     async with database.transaction() as connection:  # all at once: nobody is done while others have not begun
         for account in everybody:
             document = {"name": account.name, "account": account.name, "all": True, "parts": [{"text": "Hi"}], **hours}
-            kept = await saved_reminder.add(connection, parse_reminder(document), {})
+            kept = await reminder_changes.add(connection, parse_reminder(document), {})
             await run_controls.fire(connection, kept)
 
 

@@ -22,7 +22,7 @@ from tidegate.loopback.owned_account import add_account, open_lane
 from tidegate.loopback.whatsapp import WhatsAppServer, World
 from tidegate.platforms.whatsapp import WHATSAPP
 from tidegate.platforms.whatsapp.connector import DEVICE, whatsapp_opener
-from tidegate.reminders import saved_reminder
+from tidegate.reminders import reminder_changes
 from tidegate.reminders.reminder_parser import parse_reminder
 from tidegate.reminders.runs import run_controls
 from tidegate.reminders.runs.run_scheduler import RunScheduler
@@ -128,7 +128,7 @@ async def _fire(database: Database, name: str) -> None:
     hours = {"delivery_window_start_hour": 0, "delivery_window_end_hour": 24}
     document = {"name": name, "account": name, "all": True, "parts": [{"text": "Good morning"}], **hours}
     async with database.transaction() as connection:
-        kept = await saved_reminder.add(connection, parse_reminder(document), {})
+        kept = await reminder_changes.add(connection, parse_reminder(document), {})
         await run_controls.fire(connection, kept)
 
 

@@ -23,7 +23,7 @@ from tidegate.platforms.discord import DISCORD
 from tidegate.platforms.interface import Channel
 from tidegate.platforms.telegram import TELEGRAM
 from tidegate.platforms.whatsapp import WHATSAPP
-from tidegate.reminders import saved_reminder
+from tidegate.reminders import reminder_changes
 from tidegate.reminders.queries import reminders
 from tidegate.reminders.reminder_parser import read_reminder
 from tidegate.workers.queries import commands
@@ -119,7 +119,7 @@ async def test_a_renamed_account_keeps_everything(database: Database, seen: dict
     """Its reminders name it by its new name, its commands stay, and the feed says what it was called."""
     written = {"name": "Friday stock", "account": "telegram", "all": True, "parts": [{"text": "Hello"}]}
     async with database.transaction() as connection:
-        await saved_reminder.add(connection, read_reminder(json.dumps(written)), {})
+        await reminder_changes.add(connection, read_reminder(json.dumps(written)), {})
         account = (await accounts.find(connection, "telegram")).account.id
         asked = await commands.ask(connection, account, "cycle", {})
         await operator_requests.rename(connection, "telegram", "Ada 2")

@@ -18,7 +18,7 @@ from tests.cli.channel_commands import PHONE, add_account, told
 from tests.cli.program import running, tidegate
 from tests.waiting import until
 from tidegate.database.pool import Database
-from tidegate.reminders import saved_reminder
+from tidegate.reminders import reminder_changes
 from tidegate.reminders.queries import media_files
 from tidegate.reminders.reminder_files import as_read
 from tidegate.reminders.reminder_parser import parse_reminder
@@ -195,7 +195,9 @@ async def test_an_edit_reads_only_files_that_were_newly_typed(home: Path, contro
         {"name": "Evil", "account": "reader", "all": True, "parts": [{"media": one} for one in names]}
     )
     async with database.transaction() as connection:
-        await saved_reminder.add(connection, written, {name: as_read(name, content) for name, content in names.items()})
+        await reminder_changes.add(
+            connection, written, {name: as_read(name, content) for name, content in names.items()}
+        )
 
     assert _edited(home, 's/caption = ""/caption = "Hello"/').returncode == 0
     assert await _contents(database) == names

@@ -29,7 +29,7 @@ from tidegate.loopback.owned_account import open_lane
 from tidegate.platforms.interface import Channel
 from tidegate.platforms.telegram import TELEGRAM
 from tidegate.platforms.whatsapp import WHATSAPP
-from tidegate.reminders import saved_reminder
+from tidegate.reminders import reminder_changes
 from tidegate.reminders.queries import reminders, run_targets, runs
 from tidegate.reminders.queries.runs import Run
 from tidegate.reminders.reminder_files import as_read
@@ -94,7 +94,7 @@ class Scene:
         reminder = parse_reminder({**document, **written})
         read = {name: as_read(name, content) for name, content in (files or {}).items()}
         async with self.database.transaction() as connection:
-            await saved_reminder.add(connection, reminder, read)
+            await reminder_changes.add(connection, reminder, read)
         return reminder.name
 
     async def fire(self, name: str = "Friday stock", **otherwise: Any) -> RunId:

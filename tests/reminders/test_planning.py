@@ -20,7 +20,7 @@ from tidegate.platforms.interface import Channel
 from tidegate.platforms.telegram import TELEGRAM
 from tidegate.platforms.whatsapp import WHATSAPP
 from tidegate.platforms.whatsapp.group_ids import number_of
-from tidegate.reminders import saved_reminder
+from tidegate.reminders import reminder_changes
 from tidegate.reminders.documents import estimate_shown
 from tidegate.reminders.queries import reminders, target_lists
 from tidegate.reminders.reminder_estimate import ReminderEstimate, estimate_plan
@@ -356,7 +356,7 @@ async def test_a_document_is_parsed_when_it_comes_in_and_when_it_is_fired(scene:
         assert parses.since_last() == 1
         async with scene.database.transaction() as connection:
             kept = await reminders.find(connection, "Friday stock")
-            changed = await saved_reminder.change(connection, kept, replace(kept.reminder, name="Monday stock"), {})
+            changed = await reminder_changes.change(connection, kept, replace(kept.reminder, name="Monday stock"), {})
             assert parses.since_last() == 1
             await make_plan(connection, changed, at=changed.now)
         assert (changed.name, parses.since_last()) == ("Monday stock", 0)

@@ -18,7 +18,7 @@ from tidegate.lanes.rules.pace_bucket import Pace
 from tidegate.loopback.counting_world import World
 from tidegate.loopback.telegram import World as TelegramWorld
 from tidegate.loopback.whatsapp import World as WhatsAppWorld
-from tidegate.reminders import saved_reminder
+from tidegate.reminders import reminder_changes
 from tidegate.reminders.reminder_files import as_read
 from tidegate.reminders.reminder_parser import parse_reminder
 from tidegate.reminders.runs import run_controls
@@ -34,7 +34,7 @@ async def fire(database: Database, account: str, picture: bytes, **written: str)
         {"name": f"stock of {account}", "account": account, "all": True, "parts": parts, **hours, **written}
     )
     async with database.transaction() as connection:
-        kept = await saved_reminder.add(connection, reminder, {POSTER: as_read(POSTER, picture)})
+        kept = await reminder_changes.add(connection, reminder, {POSTER: as_read(POSTER, picture)})
         return await run_controls.fire(connection, kept)
 
 

@@ -26,7 +26,7 @@ from tidegate.loopback.telegram import TelegramServer
 from tidegate.loopback.telegram import World as TelegramWorld
 from tidegate.platforms.telegram import TELEGRAM
 from tidegate.platforms.telegram.connector import telegram_opener
-from tidegate.reminders import saved_reminder
+from tidegate.reminders import reminder_changes
 from tidegate.reminders.queries import runs
 from tidegate.reminders.queries.runs import Run
 from tidegate.reminders.reminder_parser import parse_reminder
@@ -64,7 +64,7 @@ class Evening:
             "parts": [{"text": "Good evening {group}"}],
         }
         async with self.database.transaction() as connection:
-            kept = await saved_reminder.add(connection, parse_reminder({**written, **policies}), {})
+            kept = await reminder_changes.add(connection, parse_reminder({**written, **policies}), {})
             number = await run_controls.fire(connection, kept)
         self.deliveries.look(self.lane.account.id)
         return number

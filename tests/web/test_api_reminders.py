@@ -19,7 +19,7 @@ from tests.web.reminder_document import WRITTEN
 from tests.web.web_client import answering
 from tidegate.access.queries.tokens import TokenScope
 from tidegate.database.pool import Database
-from tidegate.reminders import saved_reminder
+from tidegate.reminders import reminder_changes
 from tidegate.reminders.reminder_files import LARGEST, as_read
 from tidegate.reminders.reminder_parser import parse_reminder
 from tidegate.web import make_app
@@ -127,7 +127,7 @@ class TestReminders:
         """A document carries none; it names those that are kept already."""
         media = parse_reminder({**WRITTEN, "parts": [{"media": "poster.png"}]})
         async with database.transaction() as connection:
-            await saved_reminder.add(connection, media, {"poster.png": as_read("poster.png", PNG)})
+            await reminder_changes.add(connection, media, {"poster.png": as_read("poster.png", PNG)})
         changed = {**WRITTEN, "parts": [{"media": "poster.png", "caption": "New"}, {"text": "And this"}]}
         assert (await client.put("/api/reminders/Friday stock", json=changed)).json()["parts"] == 2
         assert await database.pool.fetchval("SELECT count(*) FROM reminder_media") == 1
@@ -155,7 +155,7 @@ class TestReminders:
         path = "/home/me/poster.png"
         media = parse_reminder({**WRITTEN, "parts": [{"media": path}]})
         async with database.transaction() as connection:
-            await saved_reminder.add(connection, media, {path: as_read(path, PNG)})
+            await reminder_changes.add(connection, media, {path: as_read(path, PNG)})
         shown = (await client.get("/api/reminders/Friday stock")).json()
         assert (await client.put("/api/reminders/Friday stock", json=shown)).status_code == 200
         other = (await client.put("/api/uploads/a.pdf", content=b"other")).json()["sha256"]

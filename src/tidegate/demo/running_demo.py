@@ -29,7 +29,7 @@ from tidegate.loopback.telegram.world.zips import small_zip
 from tidegate.loopback.whatsapp.schema import GroupSpec, PhoneSpec, WhatsAppSpec
 from tidegate.loopback.world_document import SMALL_WORLD, make_worlds
 from tidegate.platforms import discord, telegram, whatsapp
-from tidegate.reminders import saved_reminder
+from tidegate.reminders import reminder_changes
 from tidegate.reminders.reminder_files import as_read
 from tidegate.reminders.reminder_parser import parse_reminder
 from tidegate.reminders.runs import run_controls
@@ -132,7 +132,7 @@ async def _remind(runtime: Runtime) -> None:
     """A reminder to every group, every hour; its first run begins at once, and takes four minutes at 40 a minute."""
     picture = photo_sizes(PICTURE)["y"]
     async with runtime.database.transaction() as connection:
-        kept = await saved_reminder.add(connection, parse_reminder(_WRITTEN), {PICTURE: as_read(PICTURE, picture)})
+        kept = await reminder_changes.add(connection, parse_reminder(_WRITTEN), {PICTURE: as_read(PICTURE, picture)})
         await run_controls.fire(connection, kept)
 
 

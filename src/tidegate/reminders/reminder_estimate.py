@@ -17,7 +17,7 @@ from tidegate.lanes.rules.send_hours import WindowDay
 from tidegate.lanes.rules.send_rate import Allowance, burst_warning
 from tidegate.reminders.queries import runs
 from tidegate.reminders.queries.reminders import KeptReminder
-from tidegate.reminders.reminder import WhenClosed
+from tidegate.reminders.reminder_definition import WhenClosed
 from tidegate.reminders.runs.run_plan import RunPlan, first_opening, make_plan
 
 

@@ -30,7 +30,7 @@ from tidegate.loopback.owned_account import open_lane
 from tidegate.loopback.whatsapp import WhatsAppServer, World
 from tidegate.loopback.whatsapp.world import Group
 from tidegate.platforms.whatsapp import WHATSAPP
-from tidegate.reminders import saved_reminder
+from tidegate.reminders import reminder_changes
 from tidegate.reminders.queries import runs
 from tidegate.reminders.reminder_files import as_read
 from tidegate.reminders.reminder_parser import parse_reminder
@@ -60,7 +60,7 @@ class Shop:
             "delivery_window_start_hour": 0, "delivery_window_end_hour": 24,
         }  # fmt: skip
         async with self.database.transaction() as connection:
-            kept = await saved_reminder.add(
+            kept = await reminder_changes.add(
                 connection, parse_reminder(document | written), {"poster.png": as_read("poster.png", POSTER)}
             )
             number = await run_controls.fire(connection, kept)

@@ -40,7 +40,7 @@ def add(file: File, *, json: Json = False) -> None:
 
 
 async def _add(file: str, *, as_json: bool) -> None:
-    from tidegate.reminders import saved_reminder
+    from tidegate.reminders import reminder_changes
     from tidegate.reminders.reminder_files import read_files
     from tidegate.reminders.reminder_parser import read_reminder
 
@@ -48,7 +48,7 @@ async def _add(file: str, *, as_json: bool) -> None:
     files = await read_files(reminder, _folder(file))
     async with command_runner.runtime() as runtime:
         async with runtime.database.transaction() as connection:
-            kept = await saved_reminder.add(connection, reminder, files)
+            kept = await reminder_changes.add(connection, reminder, files)
         await _print_estimate(runtime, kept, as_json=as_json, done=f'The reminder "{kept.name}" is saved.')
 
 
@@ -75,7 +75,7 @@ def edit(
 
 async def _edit(name: str, file: str | None, read_again: list[str], *, as_json: bool) -> None:
     from tidegate.cli.reminders.text_editor import edited_text
-    from tidegate.reminders import saved_reminder
+    from tidegate.reminders import reminder_changes
     from tidegate.reminders.queries import reminders
     from tidegate.reminders.reminder_files import media_names, read_files
     from tidegate.reminders.reminder_parser import as_toml, read_reminder
@@ -96,7 +96,7 @@ async def _edit(name: str, file: str | None, read_again: list[str], *, as_json: 
         _say_not_read(media_names(reminder), stored, _folder(file or "-"))
         async with runtime.database.transaction() as connection:
             kept = await reminders.find(connection, name, lock=True)
-            kept = await saved_reminder.change(connection, kept, reminder, files)
+            kept = await reminder_changes.change(connection, kept, reminder, files)
         await _print_estimate(runtime, kept, as_json=as_json, done=f'The reminder "{kept.name}" is changed.')
 
 
@@ -338,12 +338,12 @@ def disable(name: Name) -> None:
 
 
 async def _set_enabled(name: str, *, on: bool) -> None:
-    from tidegate.reminders import saved_reminder
+    from tidegate.reminders import reminder_changes
     from tidegate.reminders.queries import reminders
 
     async with command_runner.runtime() as runtime, runtime.database.transaction() as connection:
         kept = await reminders.find(connection, name, lock=True)
-        due_at = await saved_reminder.set_enabled(connection, kept, on=on)
+        due_at = await reminder_changes.set_enabled(connection, kept, on=on)
     following = f"; next send {readable_time(due_at, kept.reminder.window.zone)}" if due_at else ""
     terminal.print_line(f'The reminder "{kept.name}" is {"on" if on else "off"}{following}.')
 

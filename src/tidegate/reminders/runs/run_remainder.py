@@ -11,11 +11,18 @@ from tidegate.core.errors import BadInput, NothingToDo, NotNow
 from tidegate.core.ids import ReminderId, RunId
 from tidegate.database.pool import Connection
 from tidegate.platforms.interface.uploads import MediaKind
-from tidegate.reminders import saved_reminder
+from tidegate.reminders import reminder_changes
 from tidegate.reminders.queries import reminders, run_parts, run_targets, runs
 from tidegate.reminders.queries.run_targets import LeftTarget
 from tidegate.reminders.queries.runs import Run
-from tidegate.reminders.reminder import BegunTarget, Reminder, ReminderPart, ReminderPolicies, Targets, WhenClosed
+from tidegate.reminders.reminder_definition import (
+    BegunTarget,
+    Reminder,
+    ReminderPart,
+    ReminderPolicies,
+    Targets,
+    WhenClosed,
+)
 from tidegate.reminders.rules.placeholders import template_of
 from tidegate.reminders.rules.run_summary import RunState
 from tidegate.reminders.rules.send_states import SendState
@@ -62,7 +69,7 @@ async def make_remainder(connection: Connection, number: RunId, account: str) ->
     if not taken:
         raise NothingToDo(await _why_nothing(connection, number, other.name, left_out))
     reminder, files = await _reminder(connection, run, other.name, taken)
-    made = await saved_reminder.add(connection, reminder, {}, sent_ahead=files)
+    made = await reminder_changes.add(connection, reminder, {}, sent_ahead=files)
     await reminders.note_rest(connection, made.id, number, reminder.name)
     await run_parts.leave_to(connection, number, [one.number for one in taken], reminder.name)
     return Remainder(made.id, reminder.name, len(taken), left_out)

@@ -13,7 +13,7 @@ from pydantic import BaseModel, Field
 from tidegate.app.composition import allowance_of
 from tidegate.core.json_fields import Named
 from tidegate.database.pool import Database
-from tidegate.reminders import saved_reminder
+from tidegate.reminders import reminder_changes
 from tidegate.reminders.documents import EstimateShown, ReminderRow, estimate_shown, reminder_row
 from tidegate.reminders.private_test import ask_private_test
 from tidegate.reminders.queries import reminders as kept_reminders
@@ -77,7 +77,7 @@ async def add(database: InDatabase, _: Steerer, written: ReminderWanted) -> Resp
     """Create a reminder."""
     reminder, files = with_plain_names(as_reminder(written), written.sent_ahead)
     async with database.transaction() as connection:
-        kept = await saved_reminder.add(connection, reminder, {}, sent_ahead=files)
+        kept = await reminder_changes.add(connection, reminder, {}, sent_ahead=files)
     return answer(reminder_row(kept), HTTPStatus.CREATED, {"Location": f"/api/reminders/{kept.id}"})
 
 
@@ -88,7 +88,7 @@ async def change(database: InDatabase, _: Steerer, reminder: ReminderNamed, writ
     async with database.transaction() as connection:
         kept = await kept_reminders.find(connection, reminder, lock=True)
         plain, files = with_plain_names(new, written.sent_ahead, stored=kept.files)
-        changed = await saved_reminder.change(connection, kept, plain, {}, sent_ahead=files)
+        changed = await reminder_changes.change(connection, kept, plain, {}, sent_ahead=files)
     return answer(reminder_row(changed))
 
 

@@ -17,7 +17,7 @@ from tidegate.core.account import Account
 from tidegate.core.errors import BadInput
 from tidegate.core.rules.natural_order import NaturalKey, natural_key
 from tidegate.database.pool import Connection, Database
-from tidegate.reminders import saved_reminder
+from tidegate.reminders import reminder_changes
 from tidegate.reminders.documents import estimate_shown
 from tidegate.reminders.private_test import ask_private_test
 from tidegate.reminders.queries import reminders, run_states, runs, target_lists, targets
@@ -196,10 +196,10 @@ async def _keep(connection: Connection, form: ReminderForm) -> KeptReminder:
     written = parse_reminder(form.document())
     if not form.reminder:
         reminder, files = with_plain_names(written, form.files)
-        return await saved_reminder.add(connection, reminder, {}, sent_ahead=files)
+        return await reminder_changes.add(connection, reminder, {}, sent_ahead=files)
     kept = await reminders.find(connection, form.reminder, lock=True)
     reminder, files = with_plain_names(written, form.files, stored=kept.files)
-    return await saved_reminder.change(connection, kept, reminder, {}, sent_ahead=files)
+    return await reminder_changes.change(connection, kept, reminder, {}, sent_ahead=files)
 
 
 # What is done with them
@@ -212,7 +212,7 @@ async def switch(
     """Turn a reminder on or off; off, its schedule sends nothing."""
     async with database.transaction() as connection:
         kept = await reminders.find(connection, reminder, lock=True)
-        await saved_reminder.set_enabled(connection, kept, on=on)
+        await reminder_changes.set_enabled(connection, kept, on=on)
     says = "is on: it is sent by its schedule." if on else "is off: nothing is sent until you turn it on."
     return changed(request, f'"{kept.name}" {says}', back="/reminders")
 

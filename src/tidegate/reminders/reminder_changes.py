@@ -1,4 +1,4 @@
-"""Stores a reminder as it was written, with the groups and files it names at that moment."""
+"""Adds and changes stored reminders, with the groups and files that each names at that moment."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tidegate.database.pool import Connection, now_of
 from tidegate.reminders.queries import media_files, reminders, target_lists, targets
 from tidegate.reminders.queries.reminders import KeptReminder, SavedReminder
 from tidegate.reminders.queries.runs import LOOK_AT_RUNS
-from tidegate.reminders.reminder import Reminder
+from tidegate.reminders.reminder_definition import Reminder
 from tidegate.reminders.reminder_files import ReadFile, media_names
 from tidegate.reminders.rules.schedule import next_firing
 from tidegate.workers.queries import commands

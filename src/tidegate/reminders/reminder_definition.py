@@ -1,4 +1,4 @@
-"""A reminder as a value: what to say, to which groups, when, and what to do in exceptional cases."""
+"""The definition of a reminder: what to say, to which groups, when, and what to do in exceptional cases."""
 
 from __future__ import annotations
 
