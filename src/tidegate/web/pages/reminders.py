@@ -36,7 +36,7 @@ from tidegate.web.api.parameters import Place
 from tidegate.web.auth.page_session import count_as_heavy
 from tidegate.web.auth.token_check import AsSet, InDatabase
 from tidegate.web.page_response import AS_PART, changed, go_to, live_page, page
-from tidegate.web.reminder_form import WEEKDAYS, ReminderForm, form_of
+from tidegate.web.reminder_form_fields import WEEKDAYS, ReminderForm, form_of
 from tidegate.web.server.request_bodies import Router
 
 _GROUPS = 2_000

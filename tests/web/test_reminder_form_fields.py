@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tidegate.core.errors import BadInput
 from tidegate.reminders.reminder_parser import as_written, parse_reminder
 from tidegate.reminders.rules.schedule import Every
-from tidegate.web.reminder_form import WEEKDAYS, ReminderForm, form_of
+from tidegate.web.reminder_form_fields import WEEKDAYS, ReminderForm, form_of
 
 texts = st.text(st.characters(blacklist_categories=["Cs", "Cc"], blacklist_characters="{}"), min_size=1, max_size=30)
 named = texts.filter(lambda name: name.strip() == name and name)
