@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.web.overview_rows import FILLED
+from tests.web.home_rows import FILLED
 from tidegate.accounts.queries import account_list
 from tidegate.accounts.queries.account_list import AT_A_TIME, AccountCondition
 from tidegate.database.pool import Database

@@ -29,7 +29,7 @@ from tidegate.events.queries import feed
 from tidegate.maintenance import database_copies
 from tidegate.reminders.queries import target_lists
 from tidegate.web.live.event_text import ProgressBar, bar, command_words, event_summary, event_words
-from tidegate.web.pages.queries.overview import WorkProgress
+from tidegate.web.pages.queries.home import WorkProgress
 
 LATER = datetime(2026, 3, 1, 12, 0, 5, tzinfo=UTC)
 NEXT_TRY = "Next try at 2026-03-01 12:00:05 UTC."
@@ -43,7 +43,7 @@ async def reader(database: Database) -> AccountId:
 
 
 async def words_of(database: Database, kind: str) -> list[str]:
-    """What the activity on the overview says of the events of a kind, oldest first."""
+    """What the activity on Home says of the events of a kind, oldest first."""
     await can_be_told(database)
     async with database.connection() as connection:
         found = [event_summary(event) for event in await feed.newest(connection, 100) if event.kind == kind]
@@ -70,7 +70,7 @@ class TestArchives:
             "The line broke. It was given up.",
         ]
 
-    async def test_the_overview_shows_it(self, database: Database, reader: AccountId) -> None:
+    async def test_home_shows_it(self, database: Database, reader: AccountId) -> None:
         """The reason of a failure is on the page that the operator opens first."""
         await waiting(database, "a.zip")
         await fail_archive(database, reader, "The line broke.")
@@ -154,7 +154,7 @@ class TestAccess:
 class TestAnyEvent:
     @pytest.mark.parametrize("kind", [kind for kind in KINDS if not kind.endswith(".progressed")])
     def test_what_an_event_says_is_shown(self, kind: str) -> None:
-        """The overview has words for each kind whose data says more than its own number."""
+        """Home has words for each kind whose data says more than its own number."""
         says_more = {one.name for one in fields(KINDS[kind])} - OWN_NUMBER
         assert bool(says_more) == (event_words.dispatch(KINDS[kind]) is not event_words.dispatch(EventData))
 

@@ -160,7 +160,7 @@ async def test_a_new_database_asks_nothing(client: httpx.AsyncClient) -> None:
 async def test_what_files_wait_for_needs_attention(
     client: httpx.AsyncClient, database: Database, channel: KnownChannel
 ) -> None:
-    """The overview and the page Storage say why nothing is fetched."""
+    """Home and the page Storage say why nothing is fetched."""
     assert channel.reader is not None
     async with database.transaction() as connection:
         await media_pauses.note_pause(connection, channel.reader, "the disk", "The disk of harbour-1 is full.")

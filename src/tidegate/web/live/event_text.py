@@ -48,7 +48,7 @@ from tidegate.events.kinds.reminders import ListChanged, ListRenamed, ReminderFi
 from tidegate.events.kinds.runs import RunHeld, RunOpened, RunPaused, RunResent, RunWaiting
 from tidegate.events.kinds.workers import WorkerJoined
 from tidegate.events.queries.feed import Event
-from tidegate.web.pages.queries.overview import WorkProgress
+from tidegate.web.pages.queries.home import WorkProgress
 
 _COMMANDS = {
     "cycle": "a check",

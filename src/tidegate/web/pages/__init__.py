@@ -6,9 +6,9 @@ from tidegate.web.auth.page_session import guarded
 from tidegate.web.charts import pages as charts
 from tidegate.web.pages import (
     channel_messages,
+    home,
     live_updates,
     log,
-    overview,
     people,
     reminder_files,
     reminders,
@@ -23,7 +23,7 @@ from tidegate.web.server.request_bodies import Router
 
 guarded_pages = Router(include_in_schema=False, dependencies=[Depends(guarded)])
 for one in (
-    overview,
+    home,
     charts,
     channels,
     selected_channels,

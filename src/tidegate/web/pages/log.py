@@ -13,7 +13,7 @@ from tidegate.events.queries import feed
 from tidegate.web.auth.token_check import InDatabase
 from tidegate.web.live.activity_lines import channels_in, line
 from tidegate.web.page_response import AS_PART, live_page
-from tidegate.web.pages.queries import log, overview
+from tidegate.web.pages.queries import home, log
 from tidegate.web.server.request_bodies import Router
 
 _EVENTS = 200
@@ -26,8 +26,8 @@ async def _values(connection: Connection) -> dict[str, Any]:
     events = await feed.newest(connection, _EVENTS)
     places = await channel_places.of_numbers(connection, channels_in(events))
     return {
-        "service": await overview.service_counts(connection),
-        "lately": await overview.lately(connection),
+        "service": await home.service_counts(connection),
+        "lately": await home.lately(connection),
         "lines": [line(event, places) for event in events],
         "checks": await log.checks(connection, _CYCLES),
         "workers": await log.workers(connection),

@@ -1,4 +1,4 @@
-"""Rows for every part of the overview."""
+"""Rows for every part of Home."""
 
 from __future__ import annotations
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from http import HTTPStatus
-from typing import Any
+from typing import Any, NamedTuple
 
 from fastapi import HTTPException, Request
 from fastapi.responses import Response
@@ -24,7 +24,7 @@ from tidegate.web.live.event_text import bar, command_words
 from tidegate.web.menu import LINKS, all_problems, menu_of
 from tidegate.web.page_response import page
 from tidegate.web.pages.media import storage
-from tidegate.web.pages.queries import overview
+from tidegate.web.pages.queries import home
 from tidegate.web.server.request_bodies import Router
 
 _LANES = 25
@@ -35,7 +35,14 @@ _NEXT = 3
 pages = Router()
 
 
-async def _needs(connection: Connection, request: Request) -> dict[str, Any]:
+class _Part(NamedTuple):
+    """A part of the page: its template, and what that shows."""
+
+    template: str
+    values: Callable[[Connection, Request], Awaitable[dict[str, Any]]]
+
+
+async def _problems(connection: Connection, request: Request) -> dict[str, Any]:
     found: list[Problem] | None = getattr(request.state, "problems", None)  # the menu has read them already
     if found is None:
         found = await all_problems(connection, request.app.state.loaded)
@@ -54,27 +61,27 @@ async def _sending(connection: Connection, _request: Request) -> dict[str, Any]:
             for run in open_runs
             if run.state is RunState.RUNNING
         },
-        "upcoming": await overview.upcoming(connection, _NEXT),
+        "upcoming": await home.upcoming(connection, _NEXT),
     }
 
 
 async def _mirror(connection: Connection, request: Request) -> dict[str, Any]:
     within = problem_limits(request.app.state.loaded.settings).checked_within
     behind = await channel_upkeep.accounts_behind(connection, within)
-    return {"mirror": await overview.mirror(connection), "upkeep": await channel_upkeep.counts(connection, behind)}
+    return {"mirror": await home.mirror(connection), "upkeep": await channel_upkeep.counts(connection, behind)}
 
 
-async def _running(connection: Connection, _request: Request) -> dict[str, Any]:
-    work = await overview.progress(connection)
+async def _in_progress(connection: Connection, _request: Request) -> dict[str, Any]:
+    work = await home.progress(connection)
     places = await channel_places.of_numbers(connection, [one.event.channel for one in work])
     return {
         "bars": [bar(one, places) for one in work],
-        "asked": [(one, command_words(one.kind)) for one in await overview.asked(connection)],
+        "asked": [(one, command_words(one.kind)) for one in await home.asked(connection)],
     }
 
 
 async def _lanes(connection: Connection, _request: Request) -> dict[str, Any]:
-    return {"lanes": await overview.lanes(connection, _LANES), "most_lanes": _LANES}
+    return {"lanes": await home.lanes(connection, _LANES), "most_lanes": _LANES}
 
 
 async def _feed(connection: Connection, _request: Request) -> dict[str, Any]:
@@ -83,15 +90,15 @@ async def _feed(connection: Connection, _request: Request) -> dict[str, Any]:
     return {"lines": grouped_lines(events, _LINES, places)}
 
 
-_Part = Callable[[Connection, Request], Awaitable[dict[str, Any]]]
 _PARTS: Mapping[str, _Part] = {
-    "needs": _needs,
-    "sending": _sending,
-    "mirror": _mirror,
-    "running": _running,
-    "lanes": _lanes,
-    "feed": _feed,
+    "needs": _Part("problem_list", _problems),
+    "sending": _Part("sending", _sending),
+    "mirror": _Part("mirror_summary", _mirror),
+    "running": _Part("work_in_progress", _in_progress),
+    "lanes": _Part("lanes", _lanes),
+    "feed": _Part("feed", _feed),
 }
+"""The parts by their names in addresses, which pages that are open keep asking for."""
 
 
 @pages.get("/")
@@ -101,12 +108,12 @@ async def show(
     range: ChartRange = ChartRange.DAY,  # noqa: A002
 ) -> Response:
     async with database.connection() as connection:
-        parts = [await part(connection, request) for part in _PARTS.values()]
+        parts = [await part.values(connection, request) for part in _PARTS.values()]
         asks_media = await storage.asks(connection, request)
-        first = await overview.first_steps(connection)
+        first = await home.first_steps(connection)
         charts = await activity(connection, range, zone_from(request))
     values = {name: value for part in parts for name, value in part.items()}
-    return page(request, "overview.html", asks_media=asks_media, first=first, charts=charts, account=None, **values)
+    return page(request, "home.html", asks_media=asks_media, first=first, charts=charts, account=None, **values)
 
 
 @pages.get("/overview/{part}")
@@ -114,8 +121,9 @@ async def show_part(request: Request, part: str, database: InDatabase) -> Respon
     """One part of the page, for htmx."""
     if part not in _PARTS:
         raise HTTPException(HTTPStatus.NOT_FOUND, f'Home has no part "{part}".')
+    shown = _PARTS[part]
     async with database.connection() as connection:
-        return page(request, f"parts/{part}.html", **await _PARTS[part](connection, request))
+        return page(request, f"parts/{shown.template}.html", **await shown.values(connection, request))
 
 
 @pages.get("/menu")
