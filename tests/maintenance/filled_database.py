@@ -88,7 +88,7 @@ SELECT r.id, 1, c.id, c.title FROM runs r, channels c WHERE c.number = 1;
 INSERT INTO run_parts (run, target, number, kind, text, media, file_name)
 SELECT id, 1, 1, 'picture', E'two\nlines', decode('02', 'hex'), 'é.png' FROM runs;
 INSERT INTO cycles (account, number, whole, began_at, report) SELECT id, 1, true, clock_now(), '{}' FROM accounts;
-INSERT INTO history_rounds (channel, below, ended_at) SELECT id, 5, NULL FROM channels;
+INSERT INTO history_rounds (channel, below, ended_at, counter) SELECT id, 5, NULL, 7 FROM channels;
 INSERT INTO verification_budgets (account, day, calls) SELECT id, '2026-01-01', 3 FROM accounts;
 INSERT INTO storage_days (day, archives, archive_bytes, files, file_bytes) VALUES ('2026-01-01', 1, 2, 3, 4);
 """

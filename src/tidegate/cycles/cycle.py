@@ -26,6 +26,7 @@ from tidegate.cycles.queries import cycles
 from tidegate.cycles.topic_scan import read_topics
 from tidegate.cycles.unread_changes import compare_unread
 from tidegate.database.pool import Database, now_of
+from tidegate.history.background.verification import verify_by_counters
 from tidegate.history.history_pages import HistoryPolicy, read_portion
 from tidegate.history.ingest import IngestTally
 from tidegate.lanes import Lane, parking_long_waits
@@ -139,6 +140,7 @@ class _Pass:
         self._memory = memory
         self._report = report
         self._box: FollowedBox | None = None
+        self._in_step: set[ChannelKey] = set()  # read up to the counter that the gate named
         self._topics: dict[ChannelKey, list[ScanPlace]] = {}
         for place in memory.places:
             if not place.is_channel:
@@ -158,6 +160,8 @@ class _Pass:
         for place in whole:
             head = heads.get(place.channel, NOTHING_KNOWN)
             change = self._change(place, head)
+            if change is GateChange.UNCHANGED:
+                self._in_step.add(place.key)
             if self._reading(place, head, change) is ReadPlan.NOTHING and not self._topic_wants_calls(place):
                 for at in (place, *self._topics.get(place.key, ())):
                     resting[at.key, at.topic] = (at, head, self._verdict(at, change))
@@ -171,6 +175,7 @@ class _Pass:
         apart, calls = replace(self._context, cycle=None), self._policy.history.reconcile_calls
         if self._report.whole:
             self._report.reconcile_calls += await compare_unread(apart, whole, self._report.tally, calls=calls)
+            await verify_by_counters(apart, self._in_step, at=self._memory.now)
         only = None if self._report.whole else {place.channel for place in whole}
         self._report.reconcile_calls += await recount(apart, self._report.tally, only=only)
 
@@ -301,8 +306,8 @@ class _Pass:
             if place.by_topic:
                 topics = await self._topics_to_read(place, change)
                 self._report.verdicts += await read_topics(scan, topics, change, self._takes_turn, self._verdict)
-            else:
-                await read_channel(scan, self._reading(place, head, change))
+            elif await read_channel(scan, self._reading(place, head, change)):
+                self._in_step.add(place.key)
         except ENDS_CYCLE:
             raise
         except ChannelGone as problem:

@@ -42,9 +42,11 @@ async def spent(mirror: GuildMirror) -> int:
         return await verification.spent_today(connection, mirror.account.id)
 
 
-async def mirrored(mirror: GuildMirror) -> None:
+async def mirrored(mirror: GuildMirror, *made: Channel) -> None:
+    """All of these channels stored, however many portions that takes."""
     await mirror.connect()
-    await mirror.cycle()
+    while await mirror.cycle() and not await mirror.equals_truth(*made):
+        pass
     assert await verify_some(mirror.context, POLICY) is None  # what was just read is not compared at once
 
 
@@ -53,10 +55,7 @@ async def test_changes_anywhere_are_found_within_the_time_and_the_budget(
 ) -> None:
     """A story of thirty days: 20,000 messages, 800 silent changes, and never more calls a day than allowed."""
     [made] = channels_of(world, guild, [20_000])
-    await mirror.connect()
-    while await mirror.cycle() and not await mirror.equals_truth(made):
-        pass
-    assert await verify_some(mirror.context, POLICY) is None
+    await mirrored(mirror, made)
     change_silently(world, made)
     begun, by_day = await mirror.now(), Counter[date]()
     while await mirror.stored(made) != truth(made):
@@ -73,7 +72,7 @@ async def test_changes_anywhere_are_found_within_the_time_and_the_budget(
 async def test_a_round_says_how_far_it_is(mirror: GuildMirror, world: World, guild: Guild) -> None:
     """While it runs, when it will end; afterwards, until when all is known to be as the platform had it."""
     [made] = channels_of(world, guild, [950])
-    await mirrored(mirror)
+    await mirrored(mirror, made)
     change_silently(world, made)
     await mirror.pass_time(days=16)
     began = await mirror.now()
@@ -95,7 +94,7 @@ async def test_a_round_says_how_far_it_is(mirror: GuildMirror, world: World, gui
 async def test_the_budget_wins_over_the_time(mirror: GuildMirror, world: World, guild: Guild) -> None:
     """With five calls a day a round takes days; with none nothing is asked."""
     [made] = channels_of(world, guild, [950])
-    await mirrored(mirror)
+    await mirrored(mirror, made)
     await mirror.pass_time(days=16)
     few = replace(POLICY, verify_calls=5)
     async with mirror.counted() as calls:
@@ -113,7 +112,7 @@ async def test_the_budget_wins_over_the_time(mirror: GuildMirror, world: World, 
 async def test_the_most_active_channel_is_compared_first(mirror: GuildMirror, world: World, guild: Guild) -> None:
     """All end one round before any begins the next; of equals the most active begins."""
     quiet, busy = channels_of(world, guild, [20, 150])
-    await mirrored(mirror)
+    await mirrored(mirror, quiet, busy)
     await mirror.pass_time(days=16)
     one_page = replace(POLICY, verify_calls=140)
     await verify_some(mirror.context, one_page)
@@ -130,7 +129,7 @@ async def test_a_channel_that_fails_costs_budget_and_stops_no_other(
 ) -> None:
     """Its round stays where it is; the failed call counts."""
     bad, good = channels_of(world, guild, [150, 20])
-    await mirrored(mirror)
+    await mirrored(mirror, bad, good)
     await mirror.pass_time(days=16)
     world.faults.add(Fault(FaultKind.ERROR, PAGES, channel=bad.id, code="400 50035"))
     await verify_some(mirror.context, POLICY)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from collections.abc import Collection
+from datetime import datetime, timedelta
 from functools import partial
 
 from tidegate.accounts.owned_transaction import owned_transaction
@@ -13,7 +14,15 @@ from tidegate.history.background.budgeted_reading import PASS_EVERY, calls_a_pas
 from tidegate.history.history_pages import Answer, HistoryPolicy, HistoryPortion, history_lock, load, read_page
 from tidegate.history.queries import verification
 from tidegate.history.rules.page_request import PageAsked, Walk
-from tidegate.history.rules.verification_round import DAY, begins_every, ends_at, next_bound, room
+from tidegate.history.rules.verification_round import (
+    COUNTER_FROM,
+    DAY,
+    begins_every,
+    ends_at,
+    next_bound,
+    proves,
+    room,
+)
 from tidegate.scans.queries.scan_memory import ScanPlace
 from tidegate.scans.scan_context import ScanContext
 
@@ -48,6 +57,20 @@ async def verify_some(context: ScanContext, policy: HistoryPolicy) -> timedelta 
                 connection, account, ends_at(await now_of(connection), pages, policy.verify_calls)
             )
     return PASS_EVERY if found else None
+
+
+async def verify_by_counters(context: ScanContext, read: Collection[ChannelKey], *, at: datetime) -> None:
+    """Where a free counter proves that nothing is missing, a history counts as compared, without a call for its pages.
+
+    *read* are the channels whose counter the platform named after *at*, and whose changes up to it have been read.
+    """
+    if not read:
+        return
+    async with owned_transaction(context.database, context.lane.claim()) as connection:
+        found = await verification.free_counters(connection, read, older=COUNTER_FROM)
+        proven = [key for key, counter in found.items() if proves(counter)]
+        if proven:
+            await verification.count_as_compared(connection, proven, at=at)
 
 
 async def _place(context: ScanContext, key: ChannelKey) -> ScanPlace | None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from tidegate.core.ids import AccountId, ChannelKey
 from tidegate.database.pool import Connection
+from tidegate.history.rules.verification_round import FreeCounter
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +30,7 @@ _HISTORIES = """
     JOIN places p ON p.channel = c.id AND p.topic = 0
     JOIN coverage h ON h.channel = c.id AND h.topic = 0 AND h.kind = 'messages' AND NOT isempty(h.spans)
 """
+_DISPUTED = "EXISTS (SELECT FROM message_counts n WHERE n.channel = c.id AND n.misses > 0)"
 _MIRRORED = "c.reader = $1 AND c.enabled AND c.in_full AND NOT c.by_topic AND c.kind <> 'board' AND c.state = 'ok'"
 
 
@@ -55,8 +58,7 @@ async def due(connection: Connection, account: AccountId, *, every: timedelta, m
         f"""
         SELECT c.id {_HISTORIES} JOIN history_rounds r ON r.channel = c.id
         CROSS JOIN LATERAL (
-            SELECT p.unread_upto IS NOT NULL
-                OR EXISTS (SELECT FROM message_counts n WHERE n.channel = c.id AND n.misses > 0) AS doubted
+            SELECT p.unread_upto IS NOT NULL OR {_DISPUTED} AS doubted
         ) AS d
         WHERE {_MIRRORED} AND coalesce(c.parked_until, '-infinity') <= clock_now()
           AND (r.ended_at IS NULL OR r.began_at <= clock_now() - $2::interval
@@ -68,6 +70,36 @@ async def due(connection: Connection, account: AccountId, *, every: timedelta, m
         account, every, most,
     )  # fmt: skip
     return [ChannelKey(row["id"]) for row in rows]
+
+
+async def free_counters(
+    connection: Connection, keys: Collection[ChannelKey], *, older: timedelta
+) -> dict[ChannelKey, FreeCounter]:
+    """The counters of those histories that have one, and whose last comparison began that long ago, or *older*."""
+    rows = await connection.fetch(
+        f"""
+        SELECT c.id, r.counter, p.changes, p.unread_upto IS NOT NULL AS unread, {_DISPUTED} AS disputed
+        {_HISTORIES} JOIN history_rounds r ON r.channel = c.id
+        WHERE c.id = ANY($1) AND r.counter IS NOT NULL AND r.ended_at IS NOT NULL
+          AND r.began_at <= clock_now() - $2::interval
+        """,
+        list(keys), older,
+    )  # fmt: skip
+    return {
+        ChannelKey(row["id"]): FreeCounter(row["counter"], row["changes"], row["unread"], row["disputed"])
+        for row in rows
+    }
+
+
+async def count_as_compared(connection: Connection, keys: Collection[ChannelKey], *, at: datetime) -> None:
+    """All that was stored at that instant is known to be as the platform has it, without a page of it."""
+    await connection.execute(
+        """
+        UPDATE history_rounds SET began_at = $2, verified_until = $2, ended_at = clock_now()
+        WHERE channel = ANY($1) AND ended_at IS NOT NULL AND began_at < $2
+        """,
+        sorted(keys), at,
+    )  # fmt: skip
 
 
 async def pages_ahead(connection: Connection, account: AccountId, *, every: timedelta) -> int:
@@ -138,6 +170,9 @@ async def advance(connection: Connection, key: ChannelKey, below: int | None, *,
         SET began_at = CASE WHEN ended_at IS NULL THEN began_at ELSE $3 END,
             verified_until = CASE WHEN $2::bigint IS NOT NULL THEN verified_until
                                   WHEN ended_at IS NULL THEN began_at ELSE $3 END,
+            counter = CASE WHEN ended_at IS NULL THEN counter
+                           ELSE (SELECT p.changes FROM places p
+                                 WHERE p.channel = $1 AND p.topic = 0 AND p.unread_upto IS NULL) END,
             ended_at = CASE WHEN $2 IS NULL THEN clock_now() END,
             rounds = rounds + CASE WHEN $2 IS NULL THEN 1 ELSE 0 END,
             below = $2

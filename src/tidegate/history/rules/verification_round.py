@@ -3,14 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from tidegate.core.ids import MessageId
 
 DAY = timedelta(days=1)
 
+COUNTER_FROM = DAY
+"""How old a comparison is before a counter takes its place: a channel's round is stored at most once a day for it."""
+
 CALLS_OF_A_PAGE = 3
 """A page that lacks stored messages may cost two more: one asks for them by number, one for the page again."""
+
+
+@dataclass(frozen=True, slots=True)
+class FreeCounter:
+    """A platform's counter of posts, edits and deletions (Telegram's pts), as it stands beside a history.
+
+    *compared* is its value when the last whole comparison began, *known* the value up to which all changes are stored;
+    None where there was none. *unread*: it moved past changes that are not read yet. *disputed*: a count disagrees.
+    """
+
+    compared: int | None
+    known: int | None
+    unread: bool
+    disputed: bool
+
+
+def proves(counter: FreeCounter) -> bool:
+    """Whether every post, edit and deletion since that comparison is stored, so that it need not be made again."""
+    if counter.compared is None or counter.known is None or counter.unread or counter.disputed:
+        return False
+    return counter.known >= counter.compared
 
 
 def begins_every(within: timedelta) -> timedelta:
