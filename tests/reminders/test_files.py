@@ -11,7 +11,7 @@ import pytest
 
 from tidegate.core.errors import BadInput
 from tidegate.reminders import reminder_files
-from tidegate.reminders.reminder_definition import Reminder
+from tidegate.reminders.definition import Reminder
 from tidegate.reminders.reminder_files import LARGEST, read_files, with_plain_names
 from tidegate.reminders.reminder_parser import parse_reminder
 

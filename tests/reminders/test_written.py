@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tidegate.core.errors import BadInput
 from tidegate.lanes.rules.send_hours import SendWindow
 from tidegate.platforms.interface.uploads import MediaKind
-from tidegate.reminders.reminder_definition import (
+from tidegate.reminders.definition import (
     BegunTarget,
     Reminder,
     ReminderPart,

@@ -9,10 +9,10 @@ from tidegate.accounts.queries import accounts
 from tidegate.core.errors import BadInput, NothingToDo, NotThere
 from tidegate.core.ids import ChannelKey
 from tidegate.database.pool import Connection, now_of
+from tidegate.reminders.definition import Reminder
 from tidegate.reminders.queries import media_files, reminders, target_lists, targets
 from tidegate.reminders.queries.reminders import KeptReminder, SavedReminder
 from tidegate.reminders.queries.runs import LOOK_AT_RUNS
-from tidegate.reminders.reminder_definition import Reminder
 from tidegate.reminders.reminder_files import ReadFile, media_names
 from tidegate.reminders.rules.schedule import next_firing
 from tidegate.workers.queries import commands

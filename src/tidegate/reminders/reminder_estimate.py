@@ -15,9 +15,9 @@ from tidegate.lanes.queries import pace
 from tidegate.lanes.rules.send_estimate import Estimate, ahead_at, estimate
 from tidegate.lanes.rules.send_hours import WindowDay
 from tidegate.lanes.rules.send_rate import Allowance, burst_warning
+from tidegate.reminders.definition import WhenClosed
 from tidegate.reminders.queries import runs
 from tidegate.reminders.queries.reminders import KeptReminder
-from tidegate.reminders.reminder_definition import WhenClosed
 from tidegate.reminders.runs.run_plan import RunPlan, first_opening, make_plan
 
 

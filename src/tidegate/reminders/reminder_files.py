@@ -13,7 +13,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from tidegate.core.errors import BadInput
-from tidegate.reminders.reminder_definition import Reminder
+from tidegate.reminders.definition import Reminder
 from tidegate.reminders.rules.media_names import plain_file_name
 
 LARGEST = 100_000_000

@@ -18,7 +18,7 @@ from tidegate.core.rules.terminal_text import toml_text
 from tidegate.core.rules.wall_clock import zone_named
 from tidegate.lanes.rules.send_hours import SendWindow
 from tidegate.platforms.interface.uploads import MediaKind
-from tidegate.reminders.reminder_definition import (
+from tidegate.reminders.definition import (
     BegunTarget,
     Reminder,
     ReminderPart,

@@ -22,9 +22,9 @@ from tidegate.events.kinds.reminders import (
     ReminderRemoved,
 )
 from tidegate.events.queries import feed
+from tidegate.reminders.definition import Reminder
 from tidegate.reminders.queries.name_lookup import by_name_or_number, wanted
 from tidegate.reminders.queries.targets import NOT_WRITTEN_TO
-from tidegate.reminders.reminder_definition import Reminder
 from tidegate.reminders.reminder_parser import as_written, parse_reminder
 
 

@@ -10,10 +10,10 @@ from tidegate.core.account import AccountState
 from tidegate.core.errors import NothingToDo, NotNow, TidegateError
 from tidegate.core.ids import RunId
 from tidegate.database.pool import Connection
+from tidegate.reminders.definition import WhenClosed
 from tidegate.reminders.queries import media_uploads, run_states, run_targets, runs, unknown_sends
 from tidegate.reminders.queries.reminders import KeptReminder
 from tidegate.reminders.queries.runs import LOOK_AT_RUNS, Run
-from tidegate.reminders.reminder_definition import WhenClosed
 from tidegate.reminders.rules.run_summary import RunState
 from tidegate.reminders.rules.send_states import SendState
 from tidegate.reminders.runs.run_next_state import advance

@@ -12,11 +12,11 @@ from tidegate.core.errors import BadInput
 from tidegate.database.pool import Connection
 from tidegate.lanes.rules.send_hours import SendWindow, WindowDay
 from tidegate.platforms.interface.group_numbers import NamedGroups
+from tidegate.reminders.definition import Reminder, ReminderPart, WhenClosed
 from tidegate.reminders.queries import targets
 from tidegate.reminders.queries.reminders import KeptReminder
 from tidegate.reminders.queries.run_freeze import NewRunPart, NewTarget
 from tidegate.reminders.queries.targets import TargetGroup
-from tidegate.reminders.reminder_definition import Reminder, ReminderPart, WhenClosed
 from tidegate.reminders.rules.media_names import sent_file_name
 from tidegate.reminders.rules.placeholders import fill
 from tidegate.reminders.rules.platform_limits import too_large, too_long

@@ -12,17 +12,10 @@ from tidegate.core.ids import ReminderId, RunId
 from tidegate.database.pool import Connection
 from tidegate.platforms.interface.uploads import MediaKind
 from tidegate.reminders import reminder_changes
+from tidegate.reminders.definition import BegunTarget, Reminder, ReminderPart, ReminderPolicies, Targets, WhenClosed
 from tidegate.reminders.queries import reminders, run_parts, run_targets, runs
 from tidegate.reminders.queries.run_targets import LeftTarget
 from tidegate.reminders.queries.runs import Run
-from tidegate.reminders.reminder_definition import (
-    BegunTarget,
-    Reminder,
-    ReminderPart,
-    ReminderPolicies,
-    Targets,
-    WhenClosed,
-)
 from tidegate.reminders.rules.placeholders import template_of
 from tidegate.reminders.rules.run_summary import RunState
 from tidegate.reminders.rules.send_states import SendState

@@ -14,10 +14,10 @@ from tidegate.core.ids import RunId
 from tidegate.core.rules.wall_clock import zone_named
 from tidegate.database.pool import Connection, Database
 from tidegate.lanes.rules.send_hours import SendWindow, WindowDay
+from tidegate.reminders.definition import BegunTarget, WhenClosed, WhenOverlapping
 from tidegate.reminders.queries import reminders, run_parts, run_states, runs
 from tidegate.reminders.queries.reminders import KeptReminder
 from tidegate.reminders.queries.run_freeze import NewRun, open_run
-from tidegate.reminders.reminder_definition import BegunTarget, WhenClosed, WhenOverlapping
 from tidegate.reminders.rules.run_summary import WINDOW_CLOSED, RunStatus, RunSummary
 from tidegate.reminders.rules.schedule import last_missed, next_firing
 from tidegate.reminders.rules.send_states import WhenUnknown
