@@ -108,7 +108,7 @@ async def set_proxy(runtime: Runtime, account: Account, proxy: ProxyAddress | No
         else:
             await secrets.keep(connection, ring, account.id, PROXY, proxy.url.encode())
         await accounts.note_proxy(connection, account, None if proxy is None else proxy.shown)
-        if await workers.serves(connection, account.id):  # whoever takes it later connects anyway
+        if await workers.serves(connection, account.id):  # a worker that takes it later connects anyway
             await commands.ask(connection, account.id, "reconnect", {})
             await commands.wake(connection)
 

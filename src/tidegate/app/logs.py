@@ -30,7 +30,7 @@ _SECRET_NAME = re.compile(
 )
 _PASSWORD_IN_URL = re.compile(r"(?<=://)([^\s/:@]*):[^\s@]*@")
 _BASIC_CREDENTIALS = re.compile(r"\b(Basic\s+)[A-Za-z0-9+/]{4,}={0,2}(?=['\"])", re.IGNORECASE)
-"""As in the repr of a request's headers; the quote after it tells it from prose."""
+"""As in the repr of a request's headers; the quote after it distinguishes it from prose."""
 _TRACEBACKS = ("exception", "stack")
 _CHATTY = ("asyncio", "uvicorn", "telethon")  # logged from warnings up
 _AT_CLIENTS_MERCY = ("asyncio", "uvicorn", "tidegate.web")

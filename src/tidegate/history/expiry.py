@@ -16,7 +16,7 @@ from tidegate.history.queries import deletions, erasure
 async def end_expired(connection: Connection, before: datetime, *, limit: int, outcome: ExpiredMessages) -> int:
     """End up to *limit* messages of one channel that expired before an instant; returns how many.
 
-    One channel at a time, because whoever stores messages holds their channel.
+    One channel at a time, because a transaction that stores messages locks their channel.
     """
     erases = outcome is ExpiredMessages.ERASE
     key = await erasure.expired_in(connection, before, deleted_too=erases)

@@ -156,7 +156,7 @@ class PacedReads:
         try:
             while gate.is_clear(method, channel):
                 if background and (self._pacing or self._slots.is_wanted):
-                    raise _Yielded  # whoever it yields to may need this slot
+                    raise _Yielded  # the call it yields to may need this slot
                 pause = self._pace.take(gate.clock.ticks(), background=background)
                 if pause is None:
                     return

@@ -1,6 +1,6 @@
-"""The sums behind the charts: triggers keep them exact; here they are filled for older rows, and end.
+"""The hourly sums behind the charts: filled here for rows from before, and deleted when old. Triggers keep them exact.
 
-A stretch of hours is counted anew while nobody else changes its sums, so a kill or a second run changes nothing.
+A stretch of hours is counted again while no other process changes its sums, so a kill or a second run changes nothing.
 """
 
 from __future__ import annotations

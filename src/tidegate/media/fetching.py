@@ -84,7 +84,7 @@ class FetchResult:
 
 @dataclass(slots=True)
 class _KeptTally:
-    """Kept files that no event has told yet: one event for all of some seconds."""
+    """Kept files that no event has reported yet: one event for all of some seconds."""
 
     clock: Clock
     files: int = 0
@@ -190,7 +190,7 @@ class AccountMedia:
         largest = largest_fetched(rules, archive_part=one.archive_part)
         try:
             if one.handle is None:
-                await sources.handle(one)  # its message may tell another size
+                await sources.handle(one)  # its message may announce another size
             expected = sources.expected(one)
             slot = self._large if expected > LARGE else nullcontext()
             limits = SpaceLimits(policy.state, one.channel, rules.whole_limit)

@@ -30,7 +30,7 @@ class SourceLost(Exception):
 
 
 class NotKept(Exception):
-    """Its message tells that the policy does not want the file, or that it is larger than the policy allows."""
+    """Its message shows that the policy does not want the file, or that it is larger than the policy allows."""
 
     def __init__(self, reason: SkipReason) -> None:
         self.reason = reason

@@ -72,7 +72,7 @@ async def apply_policy(database: Database, account: AccountId) -> bool:
     """Decide about the next batch of stored files under a policy that is newer; False when all are decided about.
 
     Whether a message forbids saving, and whether the platform has a small picture, is not stored. Such a file is asked
-    for, and its message tells when it is read.
+    for; its message is read first.
     """
     async with database.transaction() as connection:
         policy = await media_rules.policy(connection)

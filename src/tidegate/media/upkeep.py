@@ -158,9 +158,9 @@ async def sweep(
     orphans_too: bool = True,
     on_swept: OnChecked | None = None,
 ) -> SweepReport:
-    """Delete what nobody needs: bytes with their rows, and bytes without one.
+    """Delete what is no longer needed: bytes with their rows, and bytes without a row.
 
-    It can be ended at any time: what it has not reached is left to the next. *on_swept* is told what is deleted so far.
+    It can be ended at any time: the next one does the rest. *on_swept* receives what is deleted so far.
     """
     report = SweepReport()
     async with database.connection() as connection:

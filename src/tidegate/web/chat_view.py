@@ -1,6 +1,6 @@
 """A channel's messages as a chat: albums as one, days, topics and authors once, texts as markup.
 
-Flags of a message compare it with the one before it on the same page. The page's script sets them anew when it puts
+Flags of a message compare it with the one before it on the same page. The page's script sets them again when it puts
 pages together, and for days in the browser's time zone.
 """
 

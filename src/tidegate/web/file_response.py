@@ -28,7 +28,7 @@ from tidegate.web.rules.file_headers import (
 )
 
 FILE_POLICY = "sandbox; default-src 'none'"
-"""The content policy of a file that somebody opens by itself."""
+"""The content policy of a file that is opened in a tab of its own."""
 
 _LOST = "The bytes of this file are missing from the media store. The operator can ask for them again."
 _AWAY = "The media store cannot be read right now. Try again in a moment."

@@ -66,7 +66,7 @@ def day(moment: datetime) -> Markup:
 
 
 HUES = 8
-"""How many colours tell authors apart."""
+"""How many colours distinguish authors."""
 
 
 def hue(author: str | int | None) -> int:

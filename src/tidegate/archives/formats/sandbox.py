@@ -63,7 +63,7 @@ class SandboxLimits:
         return min(self.seconds, _LEAST_SECONDS + size // _BYTES_A_SECOND)
 
     def job(self, form: str, size: int, parts: Sequence[int]) -> dict[str, Any]:
-        """What the child is told: to list an archive of *size* bytes, within these limits."""
+        """The order to the child: to list an archive of *size* bytes, within these limits."""
         return {
             "format": form, "size": size, "parts": list(parts), "most": self.entries, "names": self.names,
             "memory": self.memory, "seconds": self.seconds_for(size), "fetched": self.fetched, "reads": self.reads,

@@ -117,8 +117,8 @@ def _can_be(key: str, number: int) -> bool:
 class ChannelFilter:
     """Which channels are wanted, and how sorted. *only* are our numbers of those that may be seen.
 
-    *account* sees them, *reader* reads them. Those of an *upkeep* are told by the accounts that are *behind*. Without
-    *private*, no private chat is among them.
+    *account* sees them, *reader* reads them. Which channels have an *upkeep* depends on the accounts that are *behind*.
+    Without *private*, no private chat is among them.
     """
 
     text: str = ""

@@ -51,7 +51,7 @@ class ArchiveFiled(ArchiveEvent):
     """The work on an archive is done.
 
     *contents* counts its files where they were listed last. *duplicate_of* is an archive with the same content, stored
-    where contents were compared. *destination* and *messages* tell where it was delivered to, without messages whose
+    where contents were compared. *destination* and *messages* say where it was delivered to, without messages whose
     number the platform did not give.
     """
 

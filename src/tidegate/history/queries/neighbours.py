@@ -14,7 +14,7 @@ _LONGEST = 500  # characters
 
 @dataclass(frozen=True, slots=True)
 class NearbyText:
-    """What somebody said beside a message."""
+    """A message next to a match, with its author."""
 
     author: str
     text: str

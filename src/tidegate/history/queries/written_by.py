@@ -1,4 +1,4 @@
-"""Whether somebody wrote in some channels."""
+"""Whether a person wrote in any of some channels."""
 
 from __future__ import annotations
 

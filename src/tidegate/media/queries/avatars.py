@@ -99,7 +99,7 @@ class KeptAvatar:
 
 
 async def find(connection: Connection, platform: str, owner: int) -> KeptAvatar | None:
-    """The picture of somebody; None where none is kept."""
+    """The avatar of a person; None where none is kept."""
     row = await connection.fetchrow(_KEPT, platform, [owner])
     if row is None:
         return None

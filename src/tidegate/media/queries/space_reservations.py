@@ -18,7 +18,7 @@ class SpaceTaken:
 
 
 async def lock_taken(connection: Connection) -> SpaceTaken:
-    """What is taken. Whoever asks next waits until this transaction ends, so that no two take the same space.
+    """What is taken. The next caller waits until this transaction ends, so that no two take the same space.
 
     The space of an account whose worker has died is free.
     """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 UNKNOWN = "application/octet-stream"
 HEAD = 64
-"""How many bytes are enough to tell."""
+"""How many first bytes decide the type."""
 
 _SIGNATURES = {
     b"\x89PNG\r\n\x1a\n": "image/png",

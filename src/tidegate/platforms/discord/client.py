@@ -147,7 +147,7 @@ class DiscordAccount:
         return self._chat_in(await self._rest.ask(Route("GET", "/channels/{channel_id}", channel_id=channel)))[1]
 
     async def open_chat(self, person: UserId) -> tuple[ChannelId, Head]:
-        """Discord answers with the chat that there is, and otherwise makes it; the person is told nothing."""
+        """Discord answers with the existing chat, or makes one; the person is not notified."""
         route = Route("POST", "/users/@me/channels")
         return self._chat_in(await self._rest.ask(route, json={"recipient_id": str(person)}))
 

@@ -85,7 +85,7 @@ class FileReader:
         return self._wholes[handle]
 
     async def _read_on(self, whole: _WholeAnswer, handle: FileHandle, address: str, offset: int, length: int) -> bytes:
-        """From an answer that others read on as well, one after the other; asked for anew where it is too far on."""
+        """From an answer that others read on as well, one after the other; requested again where it is too far on."""
         async with whole.turn:
             if whole.answer is None or whole.position > offset:
                 whole.close()

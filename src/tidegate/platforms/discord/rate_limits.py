@@ -45,7 +45,7 @@ class RateBucket:
     is_told: bool = False
 
     def refused_for(self, now: float, told: int | None) -> float:
-        """For how many seconds a call would be refused, *told* being the limit that a like bucket was last given.
+        """For how many seconds a call would be refused, *told* being the last known limit of a bucket of this kind.
 
         Where that is lower, it was lowered, and the calls left here are fewer by as many.
         """

@@ -57,7 +57,7 @@ _LARGEST_FILE = {0: 10 << 20, 1: 10 << 20, 2: 50 << 20, 3: 100 << 20}  # by prem
 def message_of(found: Json, name: NameOf = no_names) -> Message:
     """One message as our value, of every type: a type left out here would look like a gap.
 
-    *name* tells the names of channels and roles that it mentions.
+    *name* returns the names of channels and roles that it mentions.
     """
     number = int(found["id"])
     person = person_of(found)

@@ -157,8 +157,8 @@ class Message:
 
     *raw* is what the platform sent that has no field of its own here, without what depends on the account or the time:
     access hashes, file references, signatures of links. *hidden_edit_at* is the time of a change that the platform does
-    not show as an edit; it only tells which of two versions is the later one. One that *is_partial* was read from a row
-    of an earlier version: it lacks what that did not store.
+    not show as an edit; it only decides which of two versions is the later one. A message that *is_partial* was read
+    from a row of an earlier release: it lacks what that release did not store.
     """
 
     id: MessageId

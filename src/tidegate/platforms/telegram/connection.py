@@ -231,7 +231,7 @@ class TelegramConnection:
         return ChatNumbers(self._account, UserId(self.user.id))
 
     def _take_push(self, pushed: Any) -> None:
-        if self.user is None:  # still connecting: whoever follows the box asks first where it is
+        if self.user is None:  # still connecting: the follower of the box first asks for its state
             return
         if isinstance(pushed, types.UpdatesTooLong):
             self.box = None

@@ -230,7 +230,7 @@ class RawTelegramClient(TelegramClient):  # type: ignore[misc]  # Telethon is un
         await sender.send(functions.InvokeWithLayerRequest(LAYER, greeting))
 
     async def _introduce_to_network(self, sender: MTProtoSender, centre: int) -> None:
-        """Connect to the delivery network, whose key Telegram tells; it is believed nowhere else."""
+        """Connect to the delivery network with the key that Telegram gave; no other call trusts that key."""
         if self._cdn_config is None:
             self._cdn_config = await self.ask_to_connect(functions.help.GetCdnConfigRequest())
         place = await self._get_dc(centre, cdn=True)

@@ -77,7 +77,7 @@ async def _stretch(connection: Connection, kept: KnownChannel, asked: MessagesQu
 
 
 class MessageQuery(BaseModel):
-    """What is told of one message."""
+    """The facts about one message."""
 
     deleted: bool = Field(default=False, description="Also what a deleted message said.")
     raw: bool = Field(default=False, description="Also what the platform sent beyond the other fields.")
@@ -164,7 +164,7 @@ PlatformName = Annotated[Text, Path(description="The platform, by its name.")]
 
 
 async def _is_visible(connection: Connection, reader: Token, platform: Platform, person: UserId) -> bool:
-    """Whether a token may know of somebody: they wrote in a channel that it reads."""
+    """Whether a token may see a person: they wrote in a channel that it reads."""
     if reader.channels is not None:
         return await wrote_in(connection, platform, person, reader.channels)
     hidden = await hidden_from(connection, reader)

@@ -1,7 +1,7 @@
 """Which messages changed, for open chats: one listener per process serves all of them.
 
-Whoever stores messages notifies after the commit (``database/notifier.py``). A chat is told the numbers of its channel
-and reads only those it shows. A chat that was opened a moment ago is told what changed since its page was made.
+A transaction that stores messages notifies after its commit (``database/notifier.py``). A chat receives the numbers
+of its channel and reads only those it shows. A chat that was just opened receives what changed since its page.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ REMEMBERED = 30.0
 """Seconds for which changes are remembered for chats that open, and for which it listens on after the last one."""
 
 _AGAIN = 1.0
-_NAMED = 300  # changes of a channel that are told one by one; more are told as all
+_NAMED = 300  # changes of a channel that are reported one by one; more are reported as all
 
 Queue = asyncio.Queue[bytes | None]
 
@@ -32,7 +32,7 @@ _clock = SystemClock()
 
 
 class ChatChanges:
-    """Tells chats what changed; it listens only while one is open and for a while after."""
+    """Reports changes to open chats; it listens only while one is open and for a while after."""
 
     def __init__(self, database: Database, put: Callable[[Queue, bytes], object]) -> None:
         self._database = database

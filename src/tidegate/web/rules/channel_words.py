@@ -79,7 +79,7 @@ def mirror_words(*, enabled: bool, full: bool) -> str:
 
 
 def history_words(bar: CoverageBar | None, *, full: bool) -> str:
-    """How much of a channel's history is stored; a page tells archives alone by their files."""
+    """How much of a channel's history is stored; *full* counts messages, otherwise the files of archives."""
     what = "Messages" if full else "Files"
     if bar is None or not bar.covered:
         return f"{what}: nothing read yet"

@@ -1,4 +1,4 @@
-"""What a browser is told about a stored file: whether it is shown, what it is called, and which bytes it gets. Pure."""
+"""The response headers of a stored file: whether it is shown, what it is called, and which bytes it gets. Pure."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ _SENTENCE = re.compile(r"(?<=[.!?]) +(?=[A-Z\"])")
 
 
 def without_commands(text: str) -> str:
-    """The text without each sentence, or end of a sentence, that tells somebody to run a ``tidegate`` command."""
+    """The text without each sentence, or end of a sentence, that asks for a ``tidegate`` command."""
     return " ".join(kept for one in _SENTENCE.split(text) if (kept := _kept(one)))
 
 

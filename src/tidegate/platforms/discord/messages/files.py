@@ -159,7 +159,7 @@ def _reactions(found: Json) -> Iterator[File]:
 
 
 def reaction_file(emoji: Json) -> File | None:
-    """The picture of a guild's own emoji that somebody reacted with; None for any other emoji."""
+    """The picture of a guild's own emoji of a reaction; None for any other emoji."""
     number = id_in(emoji.get("id"))
     if number is None:
         return None

@@ -50,7 +50,7 @@ def _removed(raw: Json) -> str:
 
 
 def _called(raw: Json) -> str:
-    """Discord tells only when a call ended; it began when the message was posted."""
+    """Discord gives only the end of a call; it began when the message was posted."""
     call = object_in(raw.get("call"))
     ended = instant_in(call.get("ended_timestamp"))
     return f"{_who(raw)} started a call{f', which ended at {_written(ended)}' if ended else ''}"

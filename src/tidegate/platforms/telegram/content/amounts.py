@@ -18,7 +18,7 @@ _UNITS = {"day": timedelta(days=1), "hour": timedelta(hours=1), "minute": timede
 
 
 def amount_text(amount: int, currency: str) -> str:
-    """An amount that is told in a currency's smallest unit, such as ``1.45 EUR``."""
+    """An amount given in a currency's smallest unit, such as ``1.45 EUR``."""
     if currency == _STARS:
         return f"{amount} Stars"
     decimals = 0 if currency in _NO_DECIMALS else 3 if currency in _THREE_DECIMALS else 2

@@ -22,7 +22,7 @@
 | live stream | external |
 
 Durations are in seconds, lengths in metres, times in ISO 8601, amounts in a currency's smallest unit. People and
-channels are marked numbers. What is false, empty or not told is left out.
+channels are marked numbers. What is false, empty or absent is left out.
 """
 
 from __future__ import annotations
@@ -237,9 +237,9 @@ def media_of(media: Any, people: People) -> tuple[MessageKind, Details | None]:
 
 
 def document_kind(document: Any, media: Any = None) -> MessageKind:
-    """What a document is to its reader, by what it says about itself.
+    """What kind of message a document makes, by its attributes.
 
-    Of one that destroyed itself only the media tells what it was.
+    The document of a message that destroyed itself is gone; then *media* decides.
     """
     attributes = {type(one): one for one in getattr(document, "attributes", None) or ()}
     if types.DocumentAttributeSticker in attributes or types.DocumentAttributeCustomEmoji in attributes:

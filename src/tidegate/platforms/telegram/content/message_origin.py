@@ -17,7 +17,7 @@ from tidegate.platforms.telegram.content.text_formatting import formatting_of
 
 
 def forward_of(header: Any, people: People) -> Forward:
-    """Where a message was forwarded from; somebody who hides their account is known by name only."""
+    """Where a message was forwarded from; a person who hides their account is known by name only."""
     number = marked_number(header.from_id)
     return Forward(
         kind=_origin(header),

@@ -87,13 +87,13 @@ def marked_channel(number: int) -> UserId:
 
 
 def name_of(people: People, number: UserId | None) -> str:
-    """What somebody is called; empty where the answer does not describe them."""
+    """The name of a person; empty where the answer does not describe them."""
     person = None if number is None else people.get(number)
     return "" if person is None else person.name
 
 
 def address_of(people: People, number: UserId) -> str:
-    """How somebody is addressed: by the main username, else by name, else by number."""
+    """How a person is addressed: by the main username, else by name, else by number."""
     person = people.get(number)
     if person is None or not (person.usernames or person.name):
         return str(number)

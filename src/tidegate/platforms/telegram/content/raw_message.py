@@ -1,6 +1,6 @@
 """What Telegram sent about a message beyond our fields, as JSON.
 
-Left out, so that an unchanged message stays equal whoever reads it and whenever:
+Left out, so that an unchanged message stays equal for every reading account at any time:
 
 - what depends on the account: access hashes, file references, ``out``, ``mentioned``, one's own choices;
 - what depends on the time: reactions, views, results of polls, the edit date, availability of gifts, data centres;

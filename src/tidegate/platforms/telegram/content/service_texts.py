@@ -1,6 +1,6 @@
 """What Telegram announces by itself, in words: joins, titles, calls, gifts, payments.
 
-Each kind of action has words of its own. Somebody whom the answer does not describe is "someone".
+Each kind of action has words of its own. A person whom the answer does not describe is "someone".
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def _says(words: str) -> _Words:
 
 
 def _is_told(words: str) -> _Words:
-    """The same words for every action of a kind, whoever acted."""
+    """The same words for every action of a kind, without a name."""
     return lambda action, told: words
 
 

@@ -1,6 +1,6 @@
 """Files that Telegram gives out over its delivery network: sealed with a key of their own, and proven by hashes.
 
-The servers of the network are not trusted. They have sealed bytes only; Telegram's own servers tell the key, and the
+The servers of the network are not trusted. They have encrypted bytes only; Telegram's own servers give the key, and the
 SHA-256 of each part. A part that is not proven is never used. Pure.
 """
 
@@ -25,8 +25,8 @@ _CIPHER_BLOCK = 16
 class DeliveredFile:
     """One file on the network, as Telegram described it to one account.
 
-    *centre* is the network's data centre, *home* the one that knows the file. *reupload* is what the network wants
-    Telegram to be told before it has the file.
+    *centre* is the network's data centre, *home* the one that knows the file. *reupload* is a token
+    of the network: Telegram needs it to give the network the file.
     """
 
     def __init__(self, told: types.upload.FileCdnRedirect, home: int) -> None:

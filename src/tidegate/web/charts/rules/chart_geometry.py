@@ -132,7 +132,7 @@ def _bar(place: int, top: float, series: ChartSeries, words: Sequence[str]) -> C
 
 
 def _summary(title: str, words: Sequence[str], series: ChartSeries) -> str:
-    """What somebody who does not see the chart hears first."""
+    """The chart in one sentence, for screen readers."""
     highest = max(series.values, default=0)
     if not highest:
         return f"{title}: none."

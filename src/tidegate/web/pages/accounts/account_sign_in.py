@@ -85,7 +85,7 @@ async def adding(request: Request, conversation: str) -> Response:
 
 @pages.get("/accounts/adding/{conversation}/now", dependencies=AS_PART)
 async def adding_now(request: Request, conversation: str, seen: Annotated[int, Query(ge=0)] = 0) -> Response:
-    """The same as a part; nothing while it is as the page has *seen* it, so that a code is not drawn anew."""
+    """The same as a part; nothing while it is as the page has *seen* it, so that a code is not drawn again."""
     talk = _found(request, conversation)
     if talk.version == seen:
         return Response(status_code=HTTPStatus.NO_CONTENT)

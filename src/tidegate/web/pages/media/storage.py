@@ -197,7 +197,7 @@ async def _keepers(connection: Connection, kind: PolicyKind) -> list[ChannelKey]
 
 
 async def asks(connection: Connection, request: Request) -> bool:
-    """Whether Home asks: the operator has not decided, and this browser was not told to wait."""
+    """Whether Home asks: the operator has not decided, and this browser was not answered "later"."""
     return LATER not in request.cookies and (await media_rules.policy(connection)).asks
 
 
