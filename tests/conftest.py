@@ -48,7 +48,9 @@ Item = TypeVar("Item")
 _numbers = itertools.count()
 _FORKED_WITH = [
     "tidegate.cli", "tidegate.app.composition", "tidegate.app.worker_setup", "tidegate.web",
-    "tidegate.demo.running_demo", "tidegate.database.migrations.steps", "tests.cli.program", "tests.cli.frozen_modules",
+    "tidegate.demo.running_demo", "tidegate.database.migrations.steps", "tidegate.platforms.telegram.connector",
+    "tidegate.platforms.discord.connector", "tidegate.platforms.whatsapp.connector", "tests.cli.program",
+    "tests.cli.frozen_modules",
 ]  # fmt: skip
 _MARKS = (
     "both_servers: tests of queries; each that asks a database also asks PostgreSQL 15",

@@ -23,12 +23,14 @@ from tests.waiting import PATIENCE
 TIDEGATE = Path(sys.executable).parent / "tidegate"
 _READY = multiprocessing.get_context("forkserver")
 _NEXT_LINE = "\n=== the next command line ===\n"
+_QUICK_READS = {"TIDEGATE_TELEGRAM_READS_PER_SECOND": "100", "TIDEGATE_WHATSAPP_READS_PER_SECOND": "25"}
+"""Loopback platforms mind no number of reads, and at the usual pace a command would mostly wait."""
 
 
 def environment(home: Path, **variables: str) -> dict[str, str]:
-    """What a program needs to find its parts, and the given variables."""
+    """What a program needs to find its parts, a quick pace of reads, and the given variables."""
     kept = {name: value for name, value in os.environ.items() if name.startswith(("COVERAGE_", "PATH", "LC_", "LANG"))}
-    return {**kept, "HOME": str(home), "TIDEGATE_HOME": str(home), "COLUMNS": "200", **variables}
+    return {**kept, "HOME": str(home), "TIDEGATE_HOME": str(home), "COLUMNS": "200", **_QUICK_READS, **variables}
 
 
 def program(
