@@ -33,7 +33,8 @@ NAMES, ANNOUNCED_BY, ANNOUNCED, REPLY_GONE = "names", "announced_by", "announced
 _REPLY, _FORWARD = 19, 1
 _MENTION = re.compile(r"<(?:#|@&)[0-9]{1,20}>")
 _CDN = ("https://cdn.discordapp.com/", "https://media.discordapp.net/")
-_SIGNATURE = re.compile(r"\?(?:[^#\s]*&)?hm=")  # of a file on any host
+_PAIR = r"[\w-]*=(?:[\w.%~+-]*\w)?"
+_ASKED = re.compile(rf"(https?://[^\s?#<>]+)\?({_PAIR}(?:&{_PAIR})*&?)", re.ASCII)  # an address and what follows its "?"
 _DEEPEST = 40  # Discord nests components four deep
 _TOO_DEEP = "(nested too deeply)"
 
@@ -119,7 +120,7 @@ def _kept(key: str, value: Any) -> Any:
 def _steady(value: Any, depth: int = 0) -> Any:
     """The same value without what differs between two answers, and without empty fields."""
     if isinstance(value, str):
-        return without_signature(value) if value.startswith("http") else value
+        return _ASKED.sub(_unsigned, value) if "?" in value else value
     if not isinstance(value, dict | list):
         return value
     if depth > _DEEPEST:
@@ -131,11 +132,11 @@ def _steady(value: Any, depth: int = 0) -> Any:
     return _fields(value, _UNSTEADY, depth)
 
 
-def without_signature(address: str) -> str:
+def _unsigned(found: re.Match[str]) -> str:
     """The address of a file without what expires; any other address as it is."""
-    path, mark, _ = address.partition("?")
-    signed = mark and (address.startswith(_CDN) or ("attachments/" in path and _SIGNATURE.match(address, len(path))))
-    return path if signed else address
+    address, asked = found.groups()
+    signed = address.startswith(_CDN) or ("attachments/" in address and "hm=" in asked)
+    return address if signed else found[0]
 
 
 def _fields(found: Json, without: frozenset[str], depth: int = 0) -> dict[str, Any]:
