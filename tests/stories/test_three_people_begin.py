@@ -142,7 +142,7 @@ async def test_a_collector_copies_two_channels_and_finds_a_message(
 
         await until(is_copied)
         await watched.go("/")
-        await expect(page.get_by_text("2 mirrored")).to_be_visible()
+        await expect(page.get_by_text("2 of 2 channels")).to_be_visible()
         await expect(page.get_by_role("heading", name="Finish setting up")).to_have_count(0)
         await page.get_by_role("navigation", name="Main pages").get_by_role("link", name="Search").click()
         await page.get_by_label("Search messages and files").fill('"message 17 of dragon hoard"')
