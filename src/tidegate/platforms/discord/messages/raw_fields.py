@@ -34,7 +34,7 @@ _REPLY, _FORWARD = 19, 1
 _MENTION = re.compile(r"<(?:#|@&)[0-9]{1,20}>")
 _CDN = ("https://cdn.discordapp.com/", "https://media.discordapp.net/")
 _PAIR = r"[\w-]*=(?:[\w.%~+-]*\w)?"
-_ASKED = re.compile(rf"(https?://[^\s?#<>]+)\?({_PAIR}(?:&{_PAIR})*&?)", re.ASCII)  # an address and what follows its "?"
+_ASKED = re.compile(rf"(https?://[^\s?#<>]+)\?({_PAIR}(?:&{_PAIR})*&?)", re.ASCII)  # an address and its query
 _DEEPEST = 40  # Discord nests components four deep
 _TOO_DEEP = "(nested too deeply)"
 
