@@ -41,7 +41,7 @@ def test_whether_a_copy_is_up_to_date(
     *, checked: bool, behind: bool, state: str, enabled: bool, words: tuple[str, str]
 ) -> None:
     """A copy is never called up to date while its check is overdue, or while nobody can read it."""
-    assert channel_words.upkeep_words(enabled=enabled, state=state, checked=checked, behind=behind) == words
+    assert channel_words.mirror_state_words(enabled=enabled, state=state, checked=checked, behind=behind) == words
 
 
 def test_a_history_is_complete_only_without_gaps() -> None:

@@ -14,9 +14,9 @@ from typing import Any
 import asyncpg
 
 from tidegate.channels.queries import channels
-from tidegate.channels.queries.channel_upkeep import CONDITIONS
 from tidegate.channels.queries.channels import NO_TOPIC, KnownChannel
-from tidegate.channels.rules.upkeep import ChannelUpkeep
+from tidegate.channels.queries.mirror_states import CONDITIONS
+from tidegate.channels.rules.mirror_state import MirrorState
 from tidegate.core.errors import BadInput
 from tidegate.core.ids import AccountId, ChannelKey, TopicId
 from tidegate.database.pool import Connection
@@ -117,7 +117,7 @@ def _can_be(key: str, number: int) -> bool:
 class ChannelFilter:
     """Which channels are wanted, and how sorted. *only* are our numbers of those that may be seen.
 
-    *account* sees them, *reader* reads them. Which channels have an *upkeep* depends on the accounts that are *behind*.
+    *account* sees them, *reader* reads them. Which channels are in a *mirror_state* depends on the accounts that are *behind*.
     Without *private*, no private chat is among them.
     """
 
@@ -126,7 +126,7 @@ class ChannelFilter:
     reader: AccountId | None = None
     platform: str | None = None
     enabled: bool | None = None
-    upkeep: ChannelUpkeep | None = None
+    mirror_state: MirrorState | None = None
     behind: Collection[AccountId] = ()
     only: Collection[ChannelKey] | None = None
     private: bool = True
@@ -215,8 +215,8 @@ def _fits(wanted: ChannelFilter, *, after: int) -> tuple[str, list[Any]]:
         given.append(("c.reader = ${}", (wanted.reader,)))
     if wanted.platform is not None:
         given.append(("c.platform = ${}", (wanted.platform,)))
-    if wanted.upkeep is not None:
-        given.append((CONDITIONS[wanted.upkeep], (list(wanted.behind),)))
+    if wanted.mirror_state is not None:
+        given.append((CONDITIONS[wanted.mirror_state], (list(wanted.behind),)))
     if wanted.enabled is not None:
         given.append(("c.enabled = ${}", (wanted.enabled,)))
     if wanted.only is not None:

@@ -10,7 +10,7 @@ from fastapi import HTTPException, Request
 from fastapi.responses import Response
 
 from tidegate.app.doctor.status_report import problem_limits
-from tidegate.channels.queries import channel_places, channel_upkeep
+from tidegate.channels.queries import channel_places, mirror_states
 from tidegate.database.pool import Connection
 from tidegate.events.queries import feed
 from tidegate.problems.problem import Problem
@@ -67,8 +67,8 @@ async def _sending(connection: Connection, _request: Request) -> dict[str, Any]:
 
 async def _mirror(connection: Connection, request: Request) -> dict[str, Any]:
     within = problem_limits(request.app.state.loaded.settings).checked_within
-    behind = await channel_upkeep.accounts_behind(connection, within)
-    return {"mirror": await home.mirror(connection), "upkeep": await channel_upkeep.counts(connection, behind)}
+    behind = await mirror_states.accounts_behind(connection, within)
+    return {"mirror": await home.mirror(connection), "mirror_counts": await mirror_states.counts(connection, behind)}
 
 
 async def _in_progress(connection: Connection, _request: Request) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tidegate.channels.rules.upkeep import ChannelUpkeep
+from tidegate.channels.rules.mirror_state import MirrorState
 from tidegate.core.rules.readable_values import counted
 from tidegate.history.rules.coverage_bar import CoverageBar
 from tidegate.scans.rules.scan_decision import Verdict
@@ -38,12 +38,12 @@ _KINDS: Mapping[str, str] = {
     "board": "Forum channel",
 }
 
-UPKEEP_CHOICES: Mapping[ChannelUpkeep, str] = {
-    ChannelUpkeep.CURRENT: "Up to date",
-    ChannelUpkeep.BEHIND: "Behind",
-    ChannelUpkeep.NEW: "Waiting for its first check",
-    ChannelUpkeep.UNREADABLE: "Unreadable",
-    ChannelUpkeep.TROUBLE: "With a problem",
+UPKEEP_CHOICES: Mapping[MirrorState, str] = {
+    MirrorState.CURRENT: "Up to date",
+    MirrorState.BEHIND: "Behind",
+    MirrorState.NEW: "Waiting for its first check",
+    MirrorState.UNREADABLE: "Unreadable",
+    MirrorState.TROUBLE: "With a problem",
 }
 """How copies are kept up, to choose from."""
 
@@ -93,7 +93,7 @@ def share_words(share: float) -> str:
     return f"{share:.0%}" if 0.01 <= share <= 0.99 else "less than 1%" if share < 0.5 else "over 99%"
 
 
-def upkeep_words(*, enabled: bool, state: str, checked: bool, behind: bool) -> tuple[str, str]:
+def mirror_state_words(*, enabled: bool, state: str, checked: bool, behind: bool) -> tuple[str, str]:
     """Whether a channel's copy is up to date, and its mood: good, wait or bad, empty where nobody wants a copy."""
     if state != "ok":
         return state_words(state), "bad"

@@ -14,7 +14,7 @@ from fastapi import HTTPException, Path
 from tidegate.app.doctor.status_report import problem_limits
 from tidegate.app.policies import policy_of
 from tidegate.app.setting_sources import LoadedSettings
-from tidegate.channels.queries import channel_list, channel_upkeep, channels
+from tidegate.channels.queries import channel_list, channels, mirror_states
 from tidegate.channels.queries.channel_list import ChannelWithMemory
 from tidegate.channels.queries.channels import KnownChannel
 from tidegate.channels.rules.channel_names import full_name
@@ -23,7 +23,7 @@ from tidegate.database.pool import Connection, Database
 from tidegate.history.channel_documents import ChannelListed, channels_listed
 from tidegate.history.queries import timeline
 from tidegate.web.api.parameters import BIGGEST
-from tidegate.web.rules.channel_words import upkeep_words
+from tidegate.web.rules.channel_words import mirror_state_words
 
 Key = Annotated[ChannelKey, Path(ge=1, le=BIGGEST)]
 
@@ -69,11 +69,11 @@ async def _channel_head(connection: Connection, loaded: LoadedSettings, kept: Kn
     policy = policy_of(loaded.settings)
     [row] = await channels_listed(connection, [line], policy.scans, policy.retries)
     within = problem_limits(loaded.settings).checked_within
-    words, mood = upkeep_words(
+    words, mood = mirror_state_words(
         enabled=kept.enabled,
         state=row.state,
         checked=line.memory is not None and line.memory["last_scanned_at"] is not None,
-        behind=kept.reader in await channel_upkeep.accounts_behind(connection, within),
+        behind=kept.reader in await mirror_states.accounts_behind(connection, within),
     )
     return ChannelHead(kept, line, row, words, mood, await timeline.newest_at(connection, kept.key), _tabs(kept))
 

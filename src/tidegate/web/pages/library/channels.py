@@ -14,10 +14,10 @@ from pydantic import BaseModel
 from tidegate.accounts.queries import accounts
 from tidegate.app.doctor.status_report import problem_limits
 from tidegate.app.policies import policy_of
-from tidegate.channels.queries import channel_list, channel_upkeep
+from tidegate.channels.queries import channel_list, mirror_states
 from tidegate.channels.queries.channel_list import ChannelFilter, ChannelOrder, ChannelWithMemory, ListPosition
 from tidegate.channels.queries.channels import KnownChannel
-from tidegate.channels.rules.upkeep import ChannelUpkeep
+from tidegate.channels.rules.mirror_state import MirrorState
 from tidegate.core.account import Account
 from tidegate.core.ids import AccountId, ChannelKey
 from tidegate.core.rules.natural_order import natural_key
@@ -52,7 +52,7 @@ class ChannelsFilter(BaseModel):
     mirrored: Literal["", "yes", "no"] = ""
     platform: Annotated[str, Query(max_length=40, pattern="^[a-z]*$")] = ""
     account: Text = ""
-    state: ChannelUpkeep | Annotated[str, Query(pattern="^$")] = ""
+    state: MirrorState | Annotated[str, Query(pattern="^$")] = ""
     sort: ChannelOrder = ChannelOrder.TITLE
     descending: bool = False
 
@@ -70,7 +70,7 @@ class ChannelsFilter(BaseModel):
             reader=reader,
             platform=self.platform or None,
             enabled=enabled,
-            upkeep=ChannelUpkeep(self.state) if self.state else None,
+            mirror_state=MirrorState(self.state) if self.state else None,
             behind=behind,
             sort=self.sort,
             descending=self.descending,
@@ -116,7 +116,7 @@ async def show(
     """One page of matching channels."""
     after = None if asked.cursor is None else ListPosition.parse(asked.cursor)
     async with database.connection() as connection:
-        behind = await channel_upkeep.accounts_behind(connection, problem_limits(loaded.settings).checked_within)
+        behind = await mirror_states.accounts_behind(connection, problem_limits(loaded.settings).checked_within)
         wanted = await asked.wanted(connection, behind)
         found = await channel_list.page(connection, wanted, after=after, most=_ROWS)
         policy = policy_of(loaded.settings)

@@ -12,7 +12,7 @@ from pydantic import BaseModel, Field
 from tidegate.app import operator_requests
 from tidegate.app.doctor.status_report import problem_limits
 from tidegate.app.operator_requests import MirrorRequest
-from tidegate.channels.queries import channel_list, channel_upkeep, channels
+from tidegate.channels.queries import channel_list, channels, mirror_states
 from tidegate.channels.queries.channels import KnownChannel
 from tidegate.core.errors import BadInput
 from tidegate.core.ids import ChannelKey, TopicId
@@ -74,7 +74,7 @@ async def ask(
         keys = asked.channel
         more = False
         if asked.everything:
-            behind = await channel_upkeep.accounts_behind(connection, problem_limits(loaded.settings).checked_within)
+            behind = await mirror_states.accounts_behind(connection, problem_limits(loaded.settings).checked_within)
             found = await channel_list.page(connection, await asked.wanted(connection, behind), most=MOST)
             keys, more = [line.kept.key for line in found.lines], found.next is not None
         chosen = Selection.of(await _known(connection, keys), asked.act)

@@ -1,4 +1,4 @@
-"""Whether the copies of channels are up to date, one by one and in sum.
+"""Which channels are in which state of their mirror, and how many are up to date.
 
 A copy is as new as the last check of the account that reads the channel.
 """
@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 
-from tidegate.channels.rules.upkeep import ChannelUpkeep
+from tidegate.channels.rules.mirror_state import MirrorState
 from tidegate.core.ids import AccountId
 from tidegate.database.pool import Connection
 
@@ -37,14 +37,14 @@ _NEVER_READ = """c.id IN (
 """
 _READABLE = f"c.enabled AND c.state = 'ok' AND c.reader IS NOT NULL AND NOT ({_MOVED})"
 
-CONDITIONS: Mapping[ChannelUpkeep, str] = {
-    ChannelUpkeep.CURRENT: f"{_READABLE} AND c.reader <> ALL(${{}}::bigint[]) AND NOT ({_NEVER_READ})",
-    ChannelUpkeep.BEHIND: f"{_READABLE} AND c.reader = ANY(${{}}::bigint[]) AND NOT ({_NEVER_READ})",
-    ChannelUpkeep.NEW: f"{_READABLE} AND {_NEVER_READ} AND ${{}}::bigint[] IS NOT NULL",
-    ChannelUpkeep.UNREADABLE: (
+CONDITIONS: Mapping[MirrorState, str] = {
+    MirrorState.CURRENT: f"{_READABLE} AND c.reader <> ALL(${{}}::bigint[]) AND NOT ({_NEVER_READ})",
+    MirrorState.BEHIND: f"{_READABLE} AND c.reader = ANY(${{}}::bigint[]) AND NOT ({_NEVER_READ})",
+    MirrorState.NEW: f"{_READABLE} AND {_NEVER_READ} AND ${{}}::bigint[] IS NOT NULL",
+    MirrorState.UNREADABLE: (
         f"c.enabled AND (c.state <> 'ok' OR c.reader IS NULL OR {_MOVED}) AND ${{}}::bigint[] IS NOT NULL"
     ),
-    ChannelUpkeep.TROUBLE: (
+    MirrorState.TROUBLE: (
         f"(c.state <> 'ok' OR {_MOVED} OR c.enabled AND (c.reader IS NULL OR c.reader = ANY(${{}}::bigint[])))"
     ),
 }
@@ -52,14 +52,14 @@ CONDITIONS: Mapping[ChannelUpkeep, str] = {
 
 
 @dataclass(frozen=True, slots=True)
-class UpkeepCounts:
+class MirrorCounts:
     """How many channels are mirrored, without threads, and how many of them are up to date."""
 
     mirrored: int
     current: int
 
 
-async def counts(connection: Connection, behind: Collection[AccountId]) -> UpkeepCounts:
+async def counts(connection: Connection, behind: Collection[AccountId]) -> MirrorCounts:
     """The sums for Home: what is readable is counted by its index, and what was never read is taken off it."""
     row = await connection.fetchrow(
         f"""
@@ -74,4 +74,4 @@ async def counts(connection: Connection, behind: Collection[AccountId]) -> Upkee
         list(behind),
     )
     assert row is not None
-    return UpkeepCounts(**row)
+    return MirrorCounts(**row)
