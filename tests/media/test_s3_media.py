@@ -18,7 +18,7 @@ from tests.web.web_client import answering
 from tidegate.core.ids import Sha256
 from tidegate.loopback.telegram import World
 from tidegate.loopback.telegram.world.file_content import File
-from tidegate.media import upkeep
+from tidegate.media import store_maintenance
 from tidegate.media.fetching import MediaSetup
 from tidegate.media.queries import media_blobs
 from tidegate.media.store import MediaStore, key_of
@@ -75,7 +75,7 @@ async def test_files_are_fetched_into_the_bucket_and_verified(scene: MediaScene)
     assert (await scene.fetch()).kept == 2
     store, database = scene.setup.store, scene.mirror.database
     assert await listed(store) == {digest(file) for file in files}
-    report = await upkeep.verify(database, store, repair=False)
+    report = await store_maintenance.verify(database, store, repair=False)
     assert (report.is_sound, report.checked, report.orphans) == (True, 2, 0)
     assert report.bytes == sum(file.size for file in files)
     assert [path for path in scene.folder.rglob("*") if path.is_file()] == []
@@ -92,11 +92,11 @@ async def test_lost_and_changed_objects_are_found_and_fetched_again(
     bucket.delete_object(Bucket=BUCKET, Key=f"{prefix}/{key_of(digest(lost))}")
     bucket.put_object(Bucket=BUCKET, Key=f"{prefix}/{key_of(digest(changed))}", Body=bytes(6_000))
     store, database = scene.setup.store, scene.mirror.database
-    found = await upkeep.verify(database, store, repair=False)
+    found = await store_maintenance.verify(database, store, repair=False)
     assert (found.missing, found.damaged) == (1, 1)
-    assert (await upkeep.verify(database, store, repair=True)).wanted_again == 2
+    assert (await store_maintenance.verify(database, store, repair=True)).wanted_again == 2
     assert (await scene.fetch()).kept == 2
-    assert (await upkeep.verify(database, store, repair=False)).is_sound
+    assert (await store_maintenance.verify(database, store, repair=False)).is_sound
 
 
 async def test_orphans_and_unused_objects_are_swept(scene: MediaScene, endpoint: str, prefix: str) -> None:
@@ -111,7 +111,7 @@ async def test_orphans_and_unused_objects_are_swept(scene: MediaScene, endpoint:
     database = scene.mirror.database
     async with database.transaction() as connection:
         await media_blobs.remove(connection, digest(first), block=False)
-    report = await upkeep.sweep(database, scene.setup, grace=AT_ONCE)
+    report = await store_maintenance.sweep(database, scene.setup, grace=AT_ONCE)
     assert report.orphans == 2, "the removed one is without a row as well"
     assert await listed(scene.setup.store) == {digest(second)}
     assert bucket.get_object(Bucket=BUCKET, Key=f"{prefix}/README")["Body"].read() == b"ours"

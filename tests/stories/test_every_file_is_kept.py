@@ -17,7 +17,7 @@ from tidegate.archives.filing.work_folder import WorkFolder
 from tidegate.database.pool import Address, Database
 from tidegate.demo.telegram_account import HOURLY
 from tidegate.loopback.counting_world import World, make_world
-from tidegate.media import upkeep
+from tidegate.media import store_maintenance
 from tidegate.media.fetching import MediaSetup
 from tidegate.media.local_store import LocalStore
 
@@ -95,8 +95,8 @@ async def test_every_file_equals_the_truth_after_every_kill(harbour: Harbour) ->
     await compare(harbour)
     store = LocalStore(world.home / "media")
     setup = MediaSetup(store, WorkFolder(world.home / "media" / "partial", what="Files"))
-    await upkeep.sweep(world.database, setup, grace=timedelta(seconds=-5))
-    report = await upkeep.verify(world.database, store, repair=False)
+    await store_maintenance.sweep(world.database, setup, grace=timedelta(seconds=-5))
+    report = await store_maintenance.verify(world.database, store, repair=False)
     assert (report.is_sound, report.orphans) == (True, 0)
     assert [one.name for one in setup.work.path.iterdir()] == []
     kept = {row["sha256"] for row in (await files(harbour)).values() if row["sha256"] or row["thumbnail"]}

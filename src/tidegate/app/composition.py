@@ -32,8 +32,8 @@ from tidegate.lanes.rules.send_rate import Allowance
 from tidegate.maintenance import hour_sums
 from tidegate.maintenance.database_opening import prepare
 from tidegate.maintenance.retention import Retention, sweep
+from tidegate.media.store_maintenance import sweep_daily
 from tidegate.media.thumbnails.thumbnail_loop import ThumbnailLoop
-from tidegate.media.upkeep import sweep_daily
 from tidegate.platforms.interface import Opener
 from tidegate.search.index_upkeep import keep_indexes
 from tidegate.workers.account_service import AccountLimits, ServingDeps, Work

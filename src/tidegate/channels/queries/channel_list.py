@@ -117,8 +117,8 @@ def _can_be(key: str, number: int) -> bool:
 class ChannelFilter:
     """Which channels are wanted, and how sorted. *only* are our numbers of those that may be seen.
 
-    *account* sees them, *reader* reads them. Which channels are in a *mirror_state* depends on the accounts that are *behind*.
-    Without *private*, no private chat is among them.
+    *account* sees them, *reader* reads them. Which of them are in a *mirror_state* depends on the accounts that are
+    *behind*. Without *private*, no private chat is among them.
     """
 
     text: str = ""

@@ -215,12 +215,12 @@ def verify(
 
 async def _verify(*, quick: bool, repair: bool, as_json: bool) -> None:
     from tidegate.app.policies import media_store
-    from tidegate.media import upkeep
+    from tidegate.media import store_maintenance
 
     async with command_runner.runtime() as runtime:
         store = media_store(runtime.settings)
         with _progress(as_json=as_json) as show:
-            report = await upkeep.verify(
+            report = await store_maintenance.verify(
                 runtime.database,
                 store,
                 repair=repair,
@@ -243,7 +243,7 @@ async def _verify(*, quick: bool, repair: bool, as_json: bool) -> None:
 
 def _advice(report: object, store: str, *, repair: bool) -> list[str]:
     """What to do about what was found."""
-    from tidegate.media.upkeep import VerifyReport
+    from tidegate.media.store_maintenance import VerifyReport
 
     assert isinstance(report, VerifyReport)
     said = []
@@ -266,11 +266,11 @@ def sweep(*, json: Json = False) -> None:
 
 async def _sweep(*, as_json: bool) -> None:
     from tidegate.app.policies import media_setup
-    from tidegate.media import upkeep
+    from tidegate.media import store_maintenance
 
     async with command_runner.runtime() as runtime:
         with _progress(as_json=as_json) as show:
-            done = await upkeep.sweep(
+            done = await store_maintenance.sweep(
                 runtime.database,
                 media_setup(runtime.settings),
                 on_swept=lambda files, size: show(f"Deleted {files:,} entries, {readable_size(size)} …"),
@@ -298,12 +298,12 @@ def remove(
 
 async def _remove(written: str, *, block: bool, as_json: bool) -> None:
     from tidegate.app.policies import media_store
-    from tidegate.media import upkeep
+    from tidegate.media import store_maintenance
 
     digest = _digest(written)
     async with command_runner.runtime() as runtime:
         store = media_store(runtime.settings)
-        files = await upkeep.remove(runtime.database, store, digest, block=block)
+        files = await store_maintenance.remove(runtime.database, store, digest, block=block)
     if files is None and not block:
         raise NotThere(f"kept file {written}", "List them: tidegate media list --state kept")
     if as_json:
