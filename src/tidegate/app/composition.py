@@ -35,7 +35,7 @@ from tidegate.maintenance.retention import Retention, sweep
 from tidegate.media.store_maintenance import sweep_daily
 from tidegate.media.thumbnails.thumbnail_loop import ThumbnailLoop
 from tidegate.platforms.interface import Opener
-from tidegate.search.index_upkeep import keep_indexes
+from tidegate.search.index_builder import keep_indexes
 from tidegate.workers.account_service import AccountLimits, ServingDeps, Work
 from tidegate.workers.command_loop import Handler
 from tidegate.workers.dead_process_check import this_host, this_process

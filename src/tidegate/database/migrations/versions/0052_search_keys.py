@@ -1,6 +1,6 @@
 """Search by words within a time, a channel or a topic, and a sample that tells how common words are.
 
-A table with many messages gets its new indexes while it is in use (``search/index_upkeep.py``), not here.
+A table with many messages gets its new indexes while it is in use (``search/index_builder.py``), not here.
 """
 
 from tidegate.database.migrations.steps import run

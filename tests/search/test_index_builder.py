@@ -11,7 +11,7 @@ from tidegate.core.ids import MessageId
 from tidegate.database.pool import Database
 from tidegate.history.queries import messages
 from tidegate.platforms.interface import Message
-from tidegate.search.index_upkeep import build_missing
+from tidegate.search.index_builder import build_missing
 from tidegate.search.queries import search_indexes
 from tidegate.search.queries.ranked_hits import search
 from tidegate.search.rules.query_language import read_query
