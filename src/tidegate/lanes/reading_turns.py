@@ -11,7 +11,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from tidegate.core.task_groups import beside
 from tidegate.lanes.lane import Lane
-from tidegate.lanes.rules.reading_width import ReadingLoad, may_begin
+from tidegate.lanes.rules.channels_at_once import ReadingLoad, may_begin
 
 TURN_ENDS_AT = timedelta(milliseconds=250)
 """A channel that has to wait longer than this gives its turn to another one."""

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tidegate.core.clock import HeldClock
-from tidegate.lanes.rules.reading_width import ReadingLoad, may_begin
+from tidegate.lanes.rules.channels_at_once import ReadingLoad, may_begin
 from tidegate.loopback.discord.rate_limits import Limits
 from tidegate.platforms.discord.rate_limits import RateBucket, RateLimits
 

@@ -14,7 +14,7 @@ from tidegate.core.platform import Platform, platform_named
 from tidegate.database.pool import Connection
 from tidegate.database.row_values import from_row
 from tidegate.search.queries.message_matches import PLANNED_ONCE, SqlValues, matches, survey
-from tidegate.search.queries.named_things import resolved
+from tidegate.search.queries.query_names import resolved
 from tidegate.search.rules.query_language import Query
 from tidegate.search.rules.search_plan import HitOrder, SearchPlan, SearchRequest, decide_plan, unbounded
 from tidegate.search.rules.searchable_content import HAS_TAGS, content_texts

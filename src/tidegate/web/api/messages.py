@@ -18,8 +18,8 @@ from tidegate.core.platform import Platform, registered_platforms
 from tidegate.database.pool import Connection
 from tidegate.history.message_documents import MessageShown, MessagesPage, message_shown, messages_page
 from tidegate.history.queries import timeline
+from tidegate.history.queries.author_presence import wrote_in, wrote_outside
 from tidegate.history.queries.timeline import Timeline, TimelineBounds
-from tidegate.history.queries.written_by import wrote_in, wrote_outside
 from tidegate.media.queries import avatars, served_files
 from tidegate.media.queries.served_files import ServedFile
 from tidegate.people.documents import PersonDocument, person_document

@@ -17,8 +17,8 @@ from tidegate.core.errors import BadInput
 from tidegate.core.ids import ChannelKey
 from tidegate.core.rules.markdown_text import formatted
 from tidegate.database.pool import Connection
-from tidegate.history.queries import neighbours
-from tidegate.history.queries.neighbours import NearbyText, Neighbours
+from tidegate.history.queries import nearby_texts
+from tidegate.history.queries.nearby_texts import NearbyText, Neighbours
 from tidegate.history.rules.message_links import original_link
 from tidegate.search.queries.ranked_hits import COUNTED, SearchHit, SearchResults, count, search
 from tidegate.search.rules.highlights import Piece, around_first, highlighted
@@ -118,7 +118,7 @@ async def find(
                     connection, query, channels=keys, order=asked.by, most=_FINDS, skip=(asked.page - 1) * _FINDS
                 )
                 places = [(one.key, one.id) for one in results.found if one.archive is None]
-                beside = await neighbours.beside(connection, places) if places else {}
+                beside = await nearby_texts.beside(connection, places) if places else {}
                 views = [_view(one, query, beside.get((one.key, one.id), (None, None))) for one in results.found]
         except BadInput as problem:
             trouble = str(problem)

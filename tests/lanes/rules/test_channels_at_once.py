@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidegate.lanes.rules.reading_width import STORED_AT_ONCE, ReadingLoad, may_begin
+from tidegate.lanes.rules.channels_at_once import STORED_AT_ONCE, ReadingLoad, may_begin
 
 _counts = st.integers(0, 40)
 loads = st.builds(ReadingLoad, _counts, _counts, _counts, _counts, st.integers(1, 40))
