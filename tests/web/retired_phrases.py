@@ -42,4 +42,9 @@ RETIRED = (
     "The platform is being asked", "Bots and scripts show a token", "Make a token", "I have it",
     "Password until now", "That is not the password", "Of secrets you see only", "web floor",
     "I do not know the password", "Not sent yet",
+    # one word for one thing: a second walk
+    "Group lists", "A group list", "Groups that were left", "Open the reminder", "Create the reminder", "Tick the",
+    "Tick groups", "reading its history", "Keep no more files", "Fetch no more files", "Keep no protected files",
+    "The policy is changed", "looked at anew", "Save the rule", "What is done", "Larger ones", "To free",
+    "Remove from the store", "There are no such files",
 )  # fmt: skip

@@ -66,8 +66,8 @@ async def test_no_dangerous_button_acts_at_once(client: httpx.AsyncClient, path:
         ("/activity/1", 'Skip 4 groups of "Friday"? They get nothing more of these messages.'),
         ("/settings", "Confirm 2 tokens: bot, second? Each opens what it did when the backup was made."),
         ("/settings", "Sign out 1 browser, this one too?"),
-        ("/storage", "Fetch no more files? Not fetched then: 4 files. What is kept stays: 1 file."),
-        ("/storage", 'Remove the rule for "Harbour \u203a quayside", Video?'),
+        ("/storage", "Stop keeping files? 4 waiting files will not be fetched. 1 kept file stays."),
+        ("/storage", 'Delete the rule for "Harbour \u203a quayside", Video?'),
     ],
 )
 async def test_what_is_asked(client: httpx.AsyncClient, path: str, asked: str) -> None:

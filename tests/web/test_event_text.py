@@ -169,7 +169,7 @@ def test_progress_has_its_limit_beside_it_where_there_is_one() -> None:
     """A history with a target is a share of it; one without says how far it is."""
     page = BackfillProgressed(channel=7, messages=10, archives=0, deleted=0, upto=1, depth=1200, target=5000)
     assert bar(WorkProgress("news", page), {}) == ProgressBar(
-        "news", "reading its history: 1,200 of 5,000 messages", 1200, 5000
+        "news", "loading older messages: 1,200 of 5,000 messages", 1200, 5000
     )
     endless = BackfillProgressed(channel=7, messages=10, archives=0, deleted=0, upto=1, depth=7, target=None)
     assert bar(WorkProgress("news", endless), {}).most is None

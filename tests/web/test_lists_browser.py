@@ -32,7 +32,7 @@ async def test_a_list_is_made_and_filled_with_the_keyboard_alone(
     async with pages(database, **options) as watched:
         page = watched.page
         await watched.go("/reminders")
-        await page.get_by_role("link", name="Group lists", exact=True).first.press("Enter")
+        await page.get_by_role("link", name="Groups & lists", exact=True).first.press("Enter")
         await page.get_by_label("Name").fill("shops")
         await page.keyboard.press("Enter")
         await expect(page.get_by_role("heading", level=1)).to_have_text("shops: 0 groups")
@@ -62,7 +62,7 @@ async def test_a_list_made_elsewhere_can_be_chosen_at_once(database: Database) -
     async with pages(database) as watched:
         await watched.go("/reminders/new")
         await watched.page.get_by_label("Name of the reminder").fill("Friday stock")
-        await watched.page.get_by_label("A group list").check()
+        await watched.page.get_by_label("A list of groups").check()
         await watched.page.get_by_label("Which list").select_option("shops")
         async with database.transaction() as connection:
             await target_lists.add(connection, "branches")

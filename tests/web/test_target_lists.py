@@ -167,7 +167,7 @@ class TestApi:
         assert '"Friday stock"' in refused(await api.delete(f"{API}/others"), 409)
         await api.delete("/api/reminders/Friday stock")
         assert (await api.delete(f"{API}/others")).status_code == 204
-        assert "There is no saved list" in refused(await api.get(f"{API}/others"), 404)
+        assert "There is no list" in refused(await api.get(f"{API}/others"), 404)
 
     async def test_lists_come_in_pages(self, api: httpx.AsyncClient) -> None:
         """By name, each once, and the last page says so."""

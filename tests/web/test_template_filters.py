@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidegate.web.template_filters import apart, brief, steady
+from tidegate.web.template_filters import apart, brief, steady, timed
 
 TURNS = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 names = st.text(st.sampled_from(f'{TURNS}abc שלום"7 .,'), max_size=30)
@@ -39,3 +39,19 @@ def test_a_sentence_without_such_names_stays_as_it_is(sentence: str) -> None:
 def test_each_name_keeps_to_itself() -> None:
     """What stands between two names is ours, and reads as the sentence does."""
     assert steady('"א" and "ب" are the same group') == '"\u2068א\u2069" and "\u2068ب\u2069" are the same group'
+
+
+@pytest.mark.parametrize(
+    ("sentence", "shown"),
+    [
+        ("until 2026-03-01 12:00:05 UTC, <b>", 'until <time datetime="2026-03-01T12:00:05+00:00"'),
+        ("It starts 2026-03-01 12:00 UTC.", 'It starts <time datetime="2026-03-01T12:00:00+00:00"'),
+        ("2026-99-01 12:00 UTC", "2026-99-01 12:00 UTC"),
+        ("a <time>", "a &lt;time&gt;"),
+    ],
+)
+def test_times_in_a_sentence_are_shown_in_the_readers_zone(sentence: str, shown: str) -> None:
+    """They become elements that the page's script knows; the rest of the sentence is escaped."""
+    made = timed(sentence)
+    assert made.startswith(shown)
+    assert "<b>" not in made

@@ -91,7 +91,7 @@ class ReminderForm(WrittenPolicies, BaseModel):
         """Refuse inputs of a choice that was not taken: they would be shown but not be used."""
         if self.to != "named" and (named := self._named()):
             raise BadInput(
-                f'You chose "{_CHOICES[self.to]}", and {len(named)} of the groups are ticked or written down as well: '
+                f'You chose "{_CHOICES[self.to]}", and {len(named)} groups are selected or written down as well: '
                 f'{_some(named)}. Choose "{_CHOICES["named"]}" to send it to them alone, or take them out.'
             )
         if self.to != "list" and self.saved_list:
@@ -175,7 +175,7 @@ def _with_line_feeds(text: str) -> str:
 
 
 _CHOICES = {
-    "named": "Selected groups", "list": "A group list", "all": "All groups this account can post in",
+    "named": "Selected groups", "list": "A list of groups", "all": "All groups this account can post in",
     "repeat": "Repeating", "once": "Once", "cron": "Custom (cron)", "hand": "Manual",
 }  # fmt: skip
 """The choices as the form words them."""

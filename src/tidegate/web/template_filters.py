@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta, tzinfo
 from typing import Any
 
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from tidegate.channels.rules.channel_names import full_name
 from tidegate.core.account import Standing
@@ -47,6 +47,22 @@ def when(moment: datetime | str | None, show: str | None = None) -> Markup:
 def exactly(moment: datetime | str | None) -> Markup:
     """An instant that is shown as a date and a time in the browser's zone, however near it is."""
     return when(moment, "exact")
+
+
+_WRITTEN = re.compile(r"\b(\d{4}-\d\d-\d\d) (\d\d:\d\d(?::\d\d)?) UTC\b")
+
+
+def timed(sentence: str) -> Markup:
+    """A sentence whose times, which are written in UTC, the page's script shows in the reader's zone."""
+    pieces, at = [], 0
+    for found in _WRITTEN.finditer(sentence):
+        try:
+            moment = datetime.fromisoformat(f"{found[1]}T{found[2]}+00:00")
+        except ValueError:  # no time, however much it looks like one
+            continue
+        pieces += [escape(sentence[at : found.start()]), exactly(moment)]
+        at = found.end()
+    return Markup("").join([*pieces, escape(sentence[at:])])
 
 
 def clock(moment: datetime) -> Markup:
@@ -147,6 +163,7 @@ FILTERS: Mapping[str, Any] = {
     "known": known,
     "when": when,
     "exactly": exactly,
+    "timed": timed,
     "clock": clock,
     "on_clock": on_clock,
     "hour_text": lambda hour: f"{hour:02}:00",

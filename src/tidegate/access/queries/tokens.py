@@ -182,7 +182,8 @@ _SHOWN = """
         CASE WHEN t.expires_at <= clock_now() THEN 'expired'
              WHEN t.unconfirmed_since IS NOT NULL THEN 'unconfirmed'
              ELSE 'active' END AS state,
-        ARRAY(SELECT c.title FROM channels c WHERE c.id = ANY(t.channels) ORDER BY c.title) AS titles,
+        ARRAY(SELECT c.title FROM channels c WHERE c.id = ANY(t.channels)
+              ORDER BY natural_order(c.sought), c.id) AS titles,
         ARRAY(SELECT CASE WHEN c.private_to IS NULL THEN c.title ELSE 'a private chat' END FROM channels c
               WHERE c.id = ANY(t.channels) ORDER BY 1) AS public_titles
     FROM tokens t

@@ -133,7 +133,9 @@ async def find(connection: Connection, name: str) -> ListedAccount:
     """The account of that name, or a sentence."""
     row = await connection.fetchrow(f"{_LISTED} WHERE a.name = $1", name)
     if row is None:
-        names = await connection.fetch("SELECT name FROM accounts ORDER BY name LIMIT 6")
+        names = await connection.fetch(
+            'SELECT name FROM accounts ORDER BY natural_order(lower(name)) COLLATE "C" LIMIT 6'
+        )
         known = ", ".join(f'"{known["name"]}"' for known in names) or "none yet"
         raise NotThere(f'account named "{name}"', f"Accounts: {known}.")
     return _listed(row)

@@ -79,7 +79,7 @@ async def closed(connection: Connection, account: AccountId) -> list[tuple[Chann
         SELECT number, title FROM channels
         WHERE reader = $1 AND enabled AND in_full AND NOT by_topic AND kind <> 'board'
           AND state = 'no_history_permission'
-        ORDER BY title, number
+        ORDER BY natural_order(sought), number
         """,
         account,
     )

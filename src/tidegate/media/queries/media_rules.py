@@ -64,13 +64,14 @@ class NamedRule:
 
 
 async def named_rules(connection: Connection) -> list[NamedRule]:
-    """All rules, those for everything first."""
+    """All rules in natural order of their channels and accounts, those for everything first."""
     rows = await connection.fetch(
         """
         SELECT a.name AS account_name, c.number AS channel_number, c.title, r.kind, r.action, r.largest, r.beyond,
             r.whole_limit
         FROM media_rules r LEFT JOIN accounts a ON a.id = r.account LEFT JOIN channels c ON c.id = r.channel
-        ORDER BY c.title NULLS FIRST, a.name NULLS FIRST, r.kind NULLS FIRST
+        ORDER BY natural_order(c.sought) NULLS FIRST, c.id, natural_order(lower(a.name)) COLLATE "C" NULLS FIRST,
+            r.kind NULLS FIRST
         """
     )
     return [from_row(NamedRule, row) for row in rows]

@@ -152,7 +152,9 @@ async def find(connection: Connection, name: str | ReminderId, *, lock: bool = F
     """
     row = await connection.fetchrow(f"{_KEPT} {by_name_or_number('r', lock=lock)}", *wanted(name))
     if row is None:
-        names = await connection.fetch("SELECT name FROM reminders ORDER BY name LIMIT 6")
+        names = await connection.fetch(
+            'SELECT name FROM reminders ORDER BY natural_order(lower(name)) COLLATE "C" LIMIT 6'
+        )
         known = ", ".join(f'"{one["name"]}"' for one in names) or "none yet"
         raise NotThere(f'reminder named "{name}"', f"Reminders: {known}.")
     return _kept(row)

@@ -39,7 +39,8 @@ class ListMember:
 
 _LIST = """
     SELECT l.id, l.name, (SELECT count(*) FROM target_list_members m WHERE m.list = l.id) AS size,
-        ARRAY(SELECT r.name FROM reminders r WHERE r.list = l.id ORDER BY r.name) AS reminders
+        ARRAY(SELECT r.name FROM reminders r WHERE r.list = l.id
+            ORDER BY natural_order(lower(r.name)) COLLATE "C", r.id) AS reminders
     FROM target_lists l
 """
 
@@ -57,20 +58,20 @@ async def find(connection: Connection, name: str | int, *, lock: bool = False) -
     """
     row = await connection.fetchrow(f"{_LIST} {by_name_or_number('l', lock=lock)}", *wanted(name))
     if row is None:
-        raise NotThere(f'saved list "{name}"', "See them with: tidegate reminder targets")
+        raise NotThere(f'list "{name}"', "See them with: tidegate reminder targets")
     return SavedList(**dict(row))
 
 
 async def members(
     connection: Connection, number: TargetListId, *, skip: int = 0, most: int | None = None
 ) -> list[ListMember]:
-    """The groups on a list by title: all, or *most* after the first *skip*."""
+    """The groups on a list in natural order: all, or *most* after the first *skip*."""
     rows = await connection.fetch(
         """
         SELECT c.title, c.platform, c.number, c.state
         FROM target_list_members m JOIN channels c ON c.id = m.channel
         WHERE m.list = $1
-        ORDER BY c.title, c.id
+        ORDER BY natural_order(c.sought), c.id
         LIMIT $2 OFFSET $3
         """,
         number, most, skip,

@@ -216,8 +216,8 @@ def _ask_again(
     status: int = HTTPStatus.OK,
 ) -> Response:
     return page(
-        request, "sign_in.html", status=status, trouble=trouble, next=local_path(next), typed=typed,
-        has_password=has_password, command=_LINK_COMMAND,
+        request, "sign_in.html", status=status, trouble=trouble, is_wrong=status >= HTTPStatus.BAD_REQUEST,
+        next=local_path(next), typed=typed, has_password=has_password, command=_LINK_COMMAND,
     )  # fmt: skip
 
 

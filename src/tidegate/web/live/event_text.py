@@ -324,7 +324,7 @@ def bar(progress: WorkProgress, places: Mapping[ChannelId, HasPlace]) -> Progres
         title = full_name(title, places.get(event.channel))
         target = event.target
         count = f"{event.depth:,} of {target:,} messages" if target else counted(event.depth, "message")
-        return ProgressBar(title, f"reading its history: {count}", event.depth, target)
+        return ProgressBar(title, f"loading older messages: {count}", event.depth, target)
     words = f"{event.doing or 'working on it'}: {_megabytes(event.done)} of {_megabytes(event.size)}"
     return ProgressBar(title, words, event.done, event.size)
 

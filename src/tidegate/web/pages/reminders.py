@@ -143,6 +143,7 @@ async def _show_form(request: Request, database: Database, form: ReminderForm, t
         chosen=set(form.group), others="\n".join(others), weekdays=WEEKDAYS.items(), trouble=trouble,
         faulty=form.faulty_field() if trouble else "", placeholders=PLACEHOLDERS,
         messages=list(zip_longest(form.text, form.file, form.sha256, fillvalue="")),
+        returned=request.method == "POST",
     )  # fmt: skip
 
 

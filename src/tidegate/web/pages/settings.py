@@ -33,6 +33,7 @@ from tidegate.web.auth.operator_sign_in import (
 )
 from tidegate.web.auth.token_check import AsSet, InDatabase
 from tidegate.web.page_response import THEME_COOKIE, THEMES, changed, go_to, is_htmx, local_path, page
+from tidegate.web.refused_field import FIELD_HEADER, of_field
 from tidegate.web.server.error_responses import refusal
 from tidegate.web.server.request_bodies import Router
 from tidegate.web.site_address import site_of
@@ -151,8 +152,9 @@ async def set_password(
         try:
             await require_password(request, database, current)
         except WrongPassword as wrong:
-            return refusal(request, wrong.status, wrong.sentence, wrong.headers)
-    hashed = await hash_password(password)
+            return refusal(request, wrong.status, wrong.sentence, {**wrong.headers, FIELD_HEADER: "current"})
+    with of_field("password"):
+        hashed = await hash_password(password)
     async with database.transaction() as connection:
         await operator_password.set_password(connection, hashed)
     return signed_out(request)

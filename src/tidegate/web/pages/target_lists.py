@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from http import HTTPStatus
 from typing import Annotated
 from urllib.parse import urlencode
 
@@ -11,9 +12,11 @@ from fastapi.responses import Response
 from pydantic import BaseModel
 
 from tidegate.accounts.queries import accounts
+from tidegate.core.errors import BadInput, NotThere
 from tidegate.core.ids import ChannelKey, TargetListId
 from tidegate.core.rules.natural_order import natural_key
 from tidegate.core.rules.readable_values import counted
+from tidegate.database.pool import Database
 from tidegate.reminders.queries import group_choice, target_lists
 from tidegate.reminders.queries.group_choice import GroupFilter
 from tidegate.reminders.queries.target_lists import SavedList
@@ -73,7 +76,7 @@ Chosen = Annotated[GroupsChosen, Form()]
 @pages.get("/rows", dependencies=AS_PART)
 async def show(request: Request, lists: SavedLists) -> Response:
     """Every list, how many groups it has, and which reminders go to it."""
-    return live_page(request, "target_lists.html", lists=lists)
+    return live_page(request, "target_lists.html", lists=lists, typed="", trouble="")
 
 
 @pages.get("/options")
@@ -84,27 +87,54 @@ async def options(request: Request, lists: SavedLists, saved_list: Text = "") ->
 
 @pages.post("")
 async def add(request: Request, database: InDatabase, name: Named) -> Response:
-    """Create a list and open its groups."""
-    async with database.transaction() as connection:
-        number = await target_lists.add(connection, name)
+    """Create a list and open its groups; a refused name is asked again."""
+    try:
+        async with database.transaction() as connection:
+            number = await target_lists.add(connection, name)
+    except BadInput as problem:
+        lists = await _saved_lists(database)
+        return page(
+            request, "target_lists.html", lists=lists, typed=name, trouble=str(problem), status=HTTPStatus.BAD_REQUEST
+        )
     return go_to(request, f"/reminders/lists/{number}", said=f'The list "{name.strip()}" is created. Add groups to it.')
 
 
 @pages.get("/{number}")
 async def edit(request: Request, database: InDatabase, number: ListNumber, asked: Filtered) -> Response:
     """The members of the list, or candidates, that match the filter."""
+    return await _edit(request, database, number, asked)
+
+
+async def _edit(
+    request: Request,
+    database: Database,
+    number: TargetListId,
+    asked: GroupsQuery,
+    *,
+    typed: str = "",
+    trouble: str = "",
+) -> Response:
+    """The page; *trouble* is why the name *typed* was refused."""
     async with database.connection() as connection:
         saved = await target_lists.find(connection, number)
         groups, count = await group_choice.sought(connection, asked.of(saved.id), most=_SHOWN)
         names = sorted((one.account.name for one in await accounts.listing(connection)), key=natural_key)
-    return page(request, "target_list.html", saved=saved, asked=asked, groups=groups, count=count, accounts=names)
+    return page(
+        request, "target_list.html", saved=saved, asked=asked, groups=groups, count=count, accounts=names, typed=typed,
+        trouble=trouble, status=HTTPStatus.BAD_REQUEST if trouble else HTTPStatus.OK,
+    )  # fmt: skip
 
 
 @pages.post("/{number}/rename")
 async def rename(request: Request, database: InDatabase, number: ListNumber, name: Named) -> Response:
-    """Rename a list; its reminders keep using it."""
-    async with database.transaction() as connection:
-        await target_lists.rename(connection, await target_lists.find(connection, number, lock=True), name)
+    """Rename a list; its reminders keep using it. A refused name is asked again."""
+    try:
+        async with database.transaction() as connection:
+            await target_lists.rename(connection, await target_lists.find(connection, number, lock=True), name)
+    except NotThere:
+        raise
+    except BadInput as problem:
+        return await _edit(request, database, number, GroupsQuery(on_it=True), typed=name, trouble=str(problem))
     return go_to(request, f"/reminders/lists/{number}?on_it=true", said=f'The list is called "{name.strip()}" now.')
 
 
@@ -117,7 +147,9 @@ async def change(request: Request, database: InDatabase, number: ListNumber, wan
         groups = await group_choice.all_sought(connection, wanted.of(saved.id)) if everything else wanted.group
         await (target_lists.take if wanted.on_it else target_lists.put)(connection, saved.id, groups)
     what = (
-        f"{counted(len(groups), 'group')} {'removed' if wanted.on_it else 'added'}." if groups else "Tick groups first."
+        f"{counted(len(groups), 'group')} {'removed' if wanted.on_it else 'added'}."
+        if groups
+        else "Select groups first."
     )
     return go_to(request, wanted.address(number), said=what)
 

@@ -15,6 +15,7 @@ from starlette.requests import ClientDisconnect
 from tidegate.core.errors import BadInput, NotNow, NotThere, TidegateError, Unstorable
 from tidegate.database.pool import AWAY
 from tidegate.web.page_response import is_htmx, page
+from tidegate.web.refused_field import FIELD_HEADER, RefusedField
 from tidegate.web.rules.page_sentences import without_commands
 from tidegate.web.template_filters import cut, steady
 
@@ -98,7 +99,8 @@ async def _refuse_input(request: Request, found: Exception) -> Response:
 
 
 async def _refuse_bad_input(request: Request, found: Exception) -> Response:
-    return refusal(request, HTTPStatus.BAD_REQUEST, str(found))
+    field = {FIELD_HEADER: found.field} if isinstance(found, RefusedField) else None
+    return refusal(request, HTTPStatus.BAD_REQUEST, str(found), field)
 
 
 async def _refuse_missing(request: Request, found: Exception) -> Response:

@@ -61,7 +61,6 @@ function pick(picker, ticked) {
 }
 
 const wizard = document.querySelector("form.wizard[data-guarded]");
-let typed = false; // whether leaving would lose something
 
 if (wizard) {
   wizard.querySelectorAll("[data-messages] .message").forEach(showMessage);
@@ -69,13 +68,6 @@ if (wizard) {
   new MutationObserver(() => wizard.querySelectorAll("[data-messages] .message").forEach(showMessage)).observe(
     wizard.querySelector("[data-messages]"), { childList: true, subtree: true, characterData: true },
   );
-  wizard.addEventListener("input", () => (typed = true));
-  wizard.addEventListener("submit", (event) => {
-    if (!event.defaultPrevented) typed = false;
-  });
-  addEventListener("beforeunload", (event) => {
-    if (typed) event.preventDefault();
-  });
 }
 
 document.addEventListener("input", (event) => {

@@ -47,6 +47,21 @@ function tellTrouble(sentence) {
   if (sentence) place.scrollIntoView({ block: "nearest" });
 }
 
+// A refused value is marked, and the sentence about it belongs to it: the server names the field.
+function showFault(form, answer) {
+  for (const one of document.querySelectorAll("[aria-invalid][aria-describedby~=trouble]")) {
+    one.removeAttribute("aria-invalid");
+    one.setAttribute("aria-describedby", one.getAttribute("aria-describedby").replace(/^trouble ?/, ""));
+  }
+  const named = answer.status >= 400 && answer.getResponseHeader("Tidegate-Field");
+  const field = named && form.elements?.[named];
+  const input = field instanceof RadioNodeList ? field[0] : field;
+  if (!input) return;
+  input.setAttribute("aria-invalid", "true");
+  input.setAttribute("aria-describedby", `trouble ${input.getAttribute("aria-describedby") ?? ""}`.trim());
+  input.focus({ preventScroll: true });
+}
+
 function reason(answer) {
   try {
     return JSON.parse(answer.responseText).detail;
@@ -169,14 +184,16 @@ function offerCopies(root) {
 }
 
 htmx.onLoad((root) => {
+  for (const one of root.querySelectorAll("input.finder")) one.hidden = false;
   showTimes(root);
   offerNotifications(root);
   offerCopies(root);
 });
 // Heard at the request itself: events of an element are lost when its part of the page was loaded anew meanwhile.
 document.body.addEventListener("htmx:beforeRequest", (event) => {
-  const request = event.detail.xhr;
+  const { xhr: request, elt: form } = event.detail;
   request.addEventListener("load", () => {
+    showFault(form, request);
     if (request.status >= 400) return tellTrouble(reason(request));
     const said = request.getResponseHeader("Tidegate-Said");
     if (!said) return;
@@ -191,6 +208,7 @@ document.body.addEventListener("htmx:beforeOnLoad", (event) => {
   const form = event.detail.elt;
   if (!event.detail.xhr.getResponseHeader("Tidegate-Send") || !form.querySelector("input:not([type=hidden])")) return;
   event.preventDefault();
+  isSent(form);
   form.submit();
 });
 document.addEventListener("visibilitychange", spread);
@@ -252,6 +270,14 @@ function filterBy(input) {
   for (const one of document.querySelectorAll(`${input.dataset.filter} label`)) {
     one.hidden = !one.textContent.toLowerCase().includes(wanted);
   }
+  const options = [...document.querySelectorAll(`${input.dataset.filter} option:not([value=""])`)];
+  for (const one of options) {
+    const fits = one.textContent.toLowerCase().includes(wanted);
+    one.hidden = one.disabled = !fits && !one.selected; // what is chosen stays
+  }
+  const found = document.querySelector(`[data-found-of="${input.dataset.filter}"]`);
+  const count = options.filter((one) => one.textContent.toLowerCase().includes(wanted)).length;
+  if (found) found.textContent = wanted ? `${count.toLocaleString()} found` : "";
 }
 
 // What belongs to a choice that is not taken can be neither changed nor sent. Without scripts the server refuses it.
@@ -274,6 +300,9 @@ document.addEventListener("submit", (event) => {
 });
 document.addEventListener("input", (event) => {
   if (event.target.matches("input[data-filter]")) filterBy(event.target);
+});
+document.addEventListener("keydown", (event) => { // a filter sends no form
+  if (event.key === "Enter" && event.target.matches("input[data-filter]")) event.preventDefault();
 });
 document.body.addEventListener("htmx:afterSwap", () => {  // what has just come is filtered as well
   document.querySelectorAll("input[data-filter]").forEach(filterBy);
@@ -522,15 +551,26 @@ for (const open of document.querySelectorAll(".tab-row [aria-current]")) {
   open.closest(".tab-row").scrollLeft = open.parentElement.offsetLeft - 60;
 }
 
-// A form with text in it is not left by mistake: forms with data-keep, once something was typed.
+// What was typed is not left by mistake: fields that were changed since their form was sent, and forms that came back.
 
-let hasUnsavedText = false;
-document.addEventListener("input", (event) => {
-  if (event.target.form?.matches("[data-keep], .wizard")) hasUnsavedText = true;
+const unsaved = new Set(document.querySelectorAll("form[data-typed]"));
+const CHOICES = "[type=checkbox], [type=radio], [type=file], [type=search], select";
+
+document.addEventListener("input", ({ target }) => {
+  if (target.form?.method !== "post" || target.matches("[type=search]")) return;
+  if (target.form.matches(".wizard") || !target.matches(CHOICES)) unsaved.add(target);
 });
-document.addEventListener("submit", () => { hasUnsavedText = false; });
+function isSent(form) {
+  for (const one of unsaved) if (one === form || one.form === form) unsaved.delete(one);
+}
+document.addEventListener("submit", (event) => {
+  if (!event.defaultPrevented) isSent(event.target); // else the script sends it, and hears whether it was taken
+});
+document.body.addEventListener("htmx:beforeOnLoad", (event) => {
+  if (event.detail.xhr.status < 400) isSent(event.detail.elt);
+});
 addEventListener("beforeunload", (event) => {
-  if (hasUnsavedText) event.preventDefault();
+  if ([...unsaved].some((one) => one.isConnected)) event.preventDefault();
 });
 
 // Shortcuts: "/" searches, "j" and "k" go through what is listed, "?" shows them all

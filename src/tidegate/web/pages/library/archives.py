@@ -31,6 +31,8 @@ from tidegate.web.server.request_bodies import Router
 
 _ROWS = 50
 _INSIDE = 500
+_SORTED = 5_000
+"""The most files inside an archive that are sorted by name; of more, the archive's own order is shown."""
 
 pages = Router()
 archive_pages = Router(prefix="/archives")
@@ -135,7 +137,7 @@ class SelectedArchives(BaseModel):
 async def retry_selected(request: Request, database: InDatabase, form: Annotated[SelectedArchives, Form()]) -> Response:
     """Retry the failed ones of those ticked at the next check."""
     if not form.archive:
-        raise BadInput("No archive is selected. Tick the failed archives first.")
+        raise BadInput("No archive is selected. Select failed archives first.")
     async with database.transaction() as connection:
         asked = await archive_list.ask_again(connection, form.archive)
     if not asked:
@@ -164,7 +166,12 @@ async def show_one(
         shown = await archive_shown(connection, archive, most_inside=0)
         kept = (await channels.of_keys(connection, [key]))[key]
         inside = await archive_list.contents(
-            connection, archive, after=asked.after, text=asked.inside.strip(), most=_INSIDE + 1
+            connection,
+            archive,
+            after=asked.after,
+            text=asked.inside.strip(),
+            most=_INSIDE + 1,
+            is_sorted=shown.contents <= _SORTED,
         )
         preview = preview_text(await previews.of_archive(connection, archive))
         topic = await channels.topic_title(connection, key, shown.topic) if kept.forum else ""

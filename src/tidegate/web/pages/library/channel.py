@@ -14,7 +14,6 @@ from tidegate.app.operator_requests import BackfillRequest, MirrorRequest
 from tidegate.archives.queries import archive_sets
 from tidegate.channels.queries import channel_list, channels
 from tidegate.channels.queries.channels import KnownChannel
-from tidegate.core.errors import BadInput
 from tidegate.core.ids import TopicId
 from tidegate.cycles.documents import CyclesPage, cycles_page
 from tidegate.database.pool import Connection
@@ -26,6 +25,7 @@ from tidegate.web.charts.activity_charts import channel_activity, zone_from
 from tidegate.web.page_response import changed, page
 from tidegate.web.pages.library.channel_head import ChannelHead, Key, call_it, first_tab, kept_channel, opened_channel
 from tidegate.web.pages.library.channels import drawn
+from tidegate.web.refused_field import RefusedField, of_field
 from tidegate.web.server.request_bodies import Router
 from tidegate.web.server.streamed_responses import in_thread
 from tidegate.web.site_address import site_of
@@ -125,7 +125,7 @@ class MirroringForm(BaseModel):
     def request(self) -> MirrorRequest:
         topics = [] if self.which == "all" else self.topic
         if self.which == "some" and not topics:
-            raise BadInput("Select at least one topic, or choose all topics.")
+            raise RefusedField("which", "Select at least one topic, or choose all topics.")
         destination = self.destination.strip() or None
         return MirrorRequest(topics, full=self.full, hashed=self.hashed, destination=destination)
 
@@ -136,7 +136,8 @@ async def enable(request: Request, database: InDatabase, key: Key, form: Annotat
     wanted = form.request()
     async with database.transaction() as connection:
         kept = await kept_channel(connection, key)
-        remark = await operator_requests.enable(connection, kept, wanted)
+        with of_field("destination" if wanted.destination else "full"):
+            remark = await operator_requests.enable(connection, kept, wanted)
         if not kept.enabled:
             await operator_requests.check_soon(connection, [kept.key])
     what = "Options saved." if kept.enabled else f'"{call_it(kept)}" will be mirrored from the next check on.'
@@ -180,7 +181,7 @@ def _depth(written: str) -> BackfillRequest:
         return BackfillRequest(everything=written == "all")
     number = channels.number_in(written.replace(",", ""))
     if number is None or number < 1:
-        raise BadInput('How many messages? Write a whole number, or "all".')
+        raise RefusedField("target", 'How many messages? Write a whole number, or "all".')
     return BackfillRequest(target=number)
 
 

@@ -12,8 +12,7 @@ from fastapi.responses import Response
 from pydantic import BaseModel
 
 from tidegate.app.settings import Settings
-from tidegate.channels.queries import channel_places
-from tidegate.core.errors import BadInput
+from tidegate.channels.queries import channel_places, channels
 from tidegate.core.ids import ChannelKey
 from tidegate.core.platform import platform_named
 from tidegate.core.rules.readable_values import counted
@@ -34,6 +33,7 @@ from tidegate.web.auth.token_check import AsSet, InDatabase
 from tidegate.web.charts.activity_charts import storage_growth
 from tidegate.web.page_response import changed, page
 from tidegate.web.pages.library.channel_head import kept_channel
+from tidegate.web.refused_field import RefusedField, of_field, require_size
 from tidegate.web.server.request_bodies import Router
 
 LATER = "tidegate_media_later"
@@ -126,10 +126,15 @@ async def set_rule(request: Request, database: InDatabase, form: Annotated[RuleF
     written = {name: value.strip() or None for name, value in form.model_dump(exclude={"reset"}).items()}
     asked = PolicyRequest(**written, reset=form.reset)
     if not asked.sets_rule and not asked.reset:
-        raise BadInput("Choose what is done with these files, or a limit.")
+        raise RefusedField("action", "Choose what is done with these files, or a limit.")
+    require_size("largest", form.largest.strip())
+    require_size("channel_limit", form.channel_limit.strip())
     async with database.transaction() as connection:
+        with of_field("channel"):
+            if asked.channel:
+                await channels.find(connection, asked.channel)
         await change_policy(connection, asked)
-    return changed(request, "The policy is changed. Stored messages are looked at anew.", back="/storage")
+    return changed(request, "Rule saved. Files of stored messages are checked against it.", back="/storage")
 
 
 class LimitForm(BaseModel):
@@ -147,10 +152,12 @@ async def set_limits(request: Request, database: InDatabase, form: Annotated[Lim
         enabled=form.enabled, total_limit=form.total_limit.strip() or None, keep_protected=form.keep_protected
     )
     if not asked.sets_state:
-        raise BadInput("Write a limit such as 50GB, or auto.")
+        raise RefusedField("total_limit", "Write a limit such as 50GB, or auto.")
+    if asked.total_limit != "auto":
+        require_size("total_limit", asked.total_limit or "")
     async with database.transaction() as connection:
         await change_policy(connection, asked)
-    return changed(request, "The policy is changed.", back="/storage")
+    return changed(request, "Saved.", back="/storage")
 
 
 class FreeForm(BaseModel):
@@ -176,8 +183,8 @@ async def free(request: Request, database: InDatabase, form: Annotated[FreeForm,
         removed, below = removed + some.removed, some.last
         if below is None:
             break
-    said = f"{counted(removed, 'file')} removed. " + (
-        "The next sweep deletes their bytes." if below is None else "There are more: remove again."
+    said = f"{counted(removed, 'file')} deleted. " + (
+        "The next clean-up frees their space." if below is None else "There are more: press Delete again."
     )
     return changed(request, said, back="/storage")
 

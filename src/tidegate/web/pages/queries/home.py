@@ -121,14 +121,14 @@ async def service_counts(connection: Connection) -> ServiceCounts:
 
 
 async def lanes(connection: Connection, most: int) -> list[LaneStatus]:
-    """Accounts with their lanes, those that need a person first."""
+    """Accounts with their lanes in natural order, those that need a person first."""
     rows = await connection.fetch(
         """
         WITH shown AS (
             SELECT a.*, (SELECT max(until) FROM waits
                          WHERE account = a.id AND kind = 'account' AND until > clock_now()) AS paused_until
             FROM accounts a
-            ORDER BY a.state = 'active', a.id
+            ORDER BY a.state = 'active', natural_order(lower(a.name)) COLLATE "C", a.id
             LIMIT $1
         ), lately AS (
             SELECT account, count(*) FILTER (WHERE charged) AS sent, count(*) FILTER (WHERE NOT charged) AS read
@@ -142,7 +142,7 @@ async def lanes(connection: Connection, most: int) -> list[LaneStatus]:
         LEFT JOIN workers w ON w.number = s.owner AND w.ended_at IS NULL
         LEFT JOIN pace p ON p.account = s.id
         LEFT JOIN lately l ON l.account = s.id
-        ORDER BY s.state = 'active', s.id
+        ORDER BY s.state = 'active', natural_order(lower(s.name)) COLLATE "C", s.id
         """,
         most,
     )
