@@ -80,11 +80,13 @@ async def test_a_person_sees_the_newest_events_and_a_script_all(database: Databa
     """At a terminal the feed begins with the newest 50; a pipe reads from the oldest on, as before."""
     for number in range(60):
         async with database.transaction() as connection:
-            await feed.record(connection, f"event {number}", unknown_event())
+            data = {"archives": 3, "topic": None, "flags": [], "live": False}
+            await feed.record(connection, f"event {number}", unknown_event(data=data))
     await can_be_told(database)
     shown = await asyncio.to_thread(at_terminal, "feed", home=home)
     subjects = re.findall(r"event \d+", shown.stdout)
     assert (len(subjects), subjects[0], subjects[-1]) == (50, "event 10", "event 59")
+    assert (shown.stdout.count("archives=3"), "null" in shown.stdout, "[]" in shown.stdout) == (50, False, False)
     _, out, _ = await run(database, home, "feed")
     assert len(out.splitlines()) == 60
 
@@ -102,6 +104,7 @@ async def test_calls_name_their_period(database: Database, home: Path) -> None:
     planned = await asyncio.to_thread(tidegate, "plan", home=home)
     assert re.split(r"  +", planned.stdout.splitlines()[0]) == ["account", "next cycle", "calls", "verdicts"]
     assert "when a worker starts" in planned.stdout
+    assert planned.stderr == "The next cycle of each account, as far as is known now:\n"
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

@@ -155,7 +155,7 @@ class TestNames:
         refused = await client.post("/accounts/pause", data={"name": f"{TURNING}?"}, headers=htmx(token))
         assert refused.json()["detail"].startswith('There is no account named "\u2068שלם [exe.]?\u2069"; it may')
         shown = await client.get("/reminders/\u202e\u05d0\u2069 7/edit")
-        assert "There is no reminder named &#34;\u2068א 7\u2069&#34;; it may have been removed." in shown.text
+        assert "There is no reminder named &#34;\u2068א 7\u2069&#34;; it may have been deleted." in shown.text
         for path in (f"/reminders/lists/{number}", "/channels/1/messages"):
             assert f"<title>{KEPT_APART} · Tidegate</title>" in (await client.get(path)).text
 

@@ -339,4 +339,4 @@ class TestSearch:
             await connection.execute("UPDATE channels SET private_to = 0 WHERE id = $1", keys[1]["id"])
         text = (await client.get("/messages", params={"q": "gull"})).text
         assert 'private chat of <bdi class="name">north</bdi>' in text
-        assert (text.count("private chat of"), "an account that was removed" in text) == (2, True)
+        assert (text.count("private chat of"), "a deleted account" in text) == (2, True)

@@ -100,7 +100,7 @@ async def test_a_button_of_what_is_not_there_says_so(client: httpx.AsyncClient) 
     """To the page's script the same sentence is a problem, which it shows."""
     answer = await client.post(f"/activity/{GONE}/pause", headers=htmx(client.headers["x-for-tests"]))
     assert (answer.status_code, answer.headers["content-type"]) == (404, "application/problem+json")
-    assert answer.json()["detail"] == f"There is no run {GONE}; it may have been removed."
+    assert answer.json()["detail"] == f"There is no run {GONE}; it may have been deleted."
 
 
 async def test_the_api_says_that_it_is_not_there(client: httpx.AsyncClient, database: Database) -> None:

@@ -17,12 +17,14 @@ PATHS = (
 
 TOO_SMALL = """() => {
     const inSentence = (link) => link.closest("p:not(.path, .more-below, .where, .acts, .soft)");
+    const pressed = "a[href], button, summary, select, input:not([type=hidden]), textarea";
     const found = [];
-    for (const one of document.querySelectorAll("a[href], button, summary, select, input:not([type=hidden]), textarea")) {
+    for (const one of document.querySelectorAll(pressed)) {
         if (!one.checkVisibility({ visibilityProperty: true }) || one.closest(".skip, .unseen")) continue;
         if (one.matches("a:not(.button)") && inSentence(one)) continue;
-        const box = (one.matches("[type=checkbox], [type=radio]") ? one.closest("label") : one).getBoundingClientRect();
-        if (box.width && (box.height < 43.5 || box.width < 43.5)) found.push(`${one.tagName} ${one.textContent.trim()}`);
+        const touched = one.matches("[type=checkbox], [type=radio]") ? one.closest("label") : one;
+        const { width, height, right } = touched.getBoundingClientRect();
+        if (width && right > 0 && (height < 43.5 || width < 43.5)) found.push(`${one.tagName} ${one.textContent}`);
     }
     return found;
 }"""

@@ -35,6 +35,7 @@ async def _plan(name: str | None, *, as_json: bool) -> None:
     from tidegate.app.policies import policy_of
     from tidegate.cycles.forecast import foresee
     from tidegate.scans.queries.due_work import next_cycles
+    from tidegate.web.rules.channel_words import checks_counted
 
     async with command_runner.runtime() as runtime, runtime.database.connection() as connection:
         policy = policy_of(runtime.settings)
@@ -49,13 +50,13 @@ async def _plan(name: str | None, *, as_json: bool) -> None:
     if as_json:
         terminal.print_json(plans if name is None else plans[0])
         return
+    terminal.say("The next cycle of each account, as far as is known now:")
     rows = [
         (
             account.name,
             _when(account, expected.get(account.id), runtime.settings, served=account.id in served),
             f"{one['calls_at_least']} to {one['calls_at_most']}",
-            ", ".join(f"{count} {verdict}" for verdict, count in one["verdicts"].items())
-            or "nothing to mirror is known yet",
+            checks_counted(one["verdicts"]) or "nothing to mirror is known yet",
         )
         for account, one in sorted(zip(found, plans, strict=True), key=lambda pair: natural_key(pair[0].name))
     ]

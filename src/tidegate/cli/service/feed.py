@@ -103,7 +103,8 @@ def _print_json(event: Event) -> None:
 
 def _print_line(event: Event) -> None:
     """An event for people, in their own time zone."""
-    details = " ".join(f"{name}={_word(value)}" for name, value in event.data.items())
+    told = {name: value for name, value in event.data.items() if value}  # nothing that is empty, for people
+    details = " ".join(f"{name}={_word(value)}" for name, value in told.items())
     terminal.print_line(f"{readable_time(event.at)}  {event.kind:<24}  {event.subject}  {details}".rstrip())
 
 

@@ -33,7 +33,7 @@ async def require_own_form(request: Request, token: str) -> None:
     if shown is None or not hmac.compare_digest(shown.encode(), token.encode()):
         if shown is not None and is_from_own_page(request):
             raise SendAgain
-        raise HTTPException(HTTPStatus.FORBIDDEN, "This change did not come from a page of yours. Load it again.")
+        raise HTTPException(HTTPStatus.FORBIDDEN, "This change did not come from a page of yours. Reload the page.")
 
 
 def require_own_origin(request: Request) -> None:

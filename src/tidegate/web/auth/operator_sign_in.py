@@ -198,7 +198,7 @@ def send_to_sign_in(app: FastAPI) -> None:
         typed = await carried(request)
         shown = show_again(request, request.url.path, typed) if typed else None
         if shown is None:
-            sentence = "You have signed in anew since this page was made. Load it again."
+            sentence = "You have signed in again since this page was made. Reload the page."
             return refusal(request, HTTPStatus.FORBIDDEN, sentence, _SEND_PLAINLY)
         return shown
 

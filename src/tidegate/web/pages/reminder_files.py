@@ -36,6 +36,6 @@ async def show_picture(database: InDatabase, sha256: str) -> Response:
             content = await media_files.content(connection, bytes.fromhex(sha256))
     kind = picture_type(content)
     if kind is None:
-        raise HTTPException(HTTPStatus.NOT_FOUND, f"There is no picture {cut(sha256)}; it may have been removed.")
+        raise HTTPException(HTTPStatus.NOT_FOUND, f"There is no picture {cut(sha256)}; it may have been deleted.")
     headers = {"Content-Security-Policy": FILE_POLICY, "Cache-Control": "private, max-age=3600"}
     return Response(content, media_type=kind, headers=headers)

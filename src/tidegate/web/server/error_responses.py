@@ -106,7 +106,7 @@ async def _refuse_bad_input(request: Request, found: Exception) -> Response:
 async def _refuse_missing(request: Request, found: Exception) -> Response:
     """A person on a page has no terminal, and most likely followed an old link."""
     assert isinstance(found, NotThere)
-    own = str(found) if _is_api(request) else f"There is no {found.what}; it may have been removed."
+    own = str(found) if _is_api(request) else f"There is no {found.what}; it may have been deleted."
     return refusal(request, HTTPStatus.NOT_FOUND, own)
 
 

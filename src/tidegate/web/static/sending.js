@@ -27,7 +27,8 @@ function showThumb(message) {
   if (!picture.hidden) picture.src = picture.dataset.thumb + sha256;
 }
 
-function showMessage(message) {
+function showMessage(message, _place, all) {
+  message.querySelector("[data-drop-message]").hidden = all.length < 2; // one message there must be
   message.querySelector("[data-placeholders]").hidden = false;
   countLetters(message.querySelector("textarea"));
   showThumb(message);

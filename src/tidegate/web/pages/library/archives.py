@@ -216,5 +216,5 @@ async def _require(connection: Connection, archive: ArchiveId) -> ChannelKey:
     """The key of the channel that an archive was found in, or 404."""
     key = await archive_list.channel_of(connection, archive)
     if key is None:
-        raise HTTPException(HTTPStatus.NOT_FOUND, f"There is no archive {archive}; it may have been removed.")
+        raise HTTPException(HTTPStatus.NOT_FOUND, f"There is no archive {archive}; it may have been deleted.")
     return key

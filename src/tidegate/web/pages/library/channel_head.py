@@ -111,5 +111,5 @@ async def kept_channel(connection: Connection, key: ChannelKey) -> KnownChannel:
     """The channel of that key, or 404."""
     known = await channels.of_keys(connection, [key])
     if key not in known:
-        raise HTTPException(HTTPStatus.NOT_FOUND, f"There is no channel {key} here; it may have been removed.")
+        raise HTTPException(HTTPStatus.NOT_FOUND, f"There is no channel {key} here; it may have been deleted.")
     return known[key]
