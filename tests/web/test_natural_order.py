@@ -15,7 +15,7 @@ from tidegate.core.errors import NotThere
 from tidegate.database.pool import Database
 from tidegate.media.queries import media_rules
 from tidegate.reminders.queries import target_lists
-from tidegate.web.pages.queries import overview
+from tidegate.web.pages.queries import home
 
 __all__ = ["kept"]  # a fixture
 
@@ -36,8 +36,8 @@ async def test_accounts_lists_and_rules_are_in_natural_order(database: Database)
     """On Home, in the sentence that names accounts, among the members of a list, and among the rules of storage."""
     await database.pool.execute(NUMBERED)
     async with database.connection() as connection:
-        assert [one.name for one in await overview.lanes(connection, 25)] == SHOPS
-        assert [one.name for one in await overview.lanes(connection, 3)] == SHOPS[:3]
+        assert [one.name for one in await home.lanes(connection, 25)] == SHOPS
+        assert [one.name for one in await home.lanes(connection, 3)] == SHOPS[:3]
         with pytest.raises(NotThere, match='Accounts: "Shop 1", "Shop 2", "Shop 3", "Shop 4", "Shop 5", "Shop 6"'):
             await accounts.find(connection, "nobody")
         lists = await target_lists.listing(connection)
