@@ -133,6 +133,9 @@ def named(text: str, most: int = _BRIEF) -> Markup:
 
 
 def span(length: timedelta | None) -> str:
+    """A length of time: 5m 3s, and whole days in words."""
+    if length is not None and length and length % timedelta(days=1) == timedelta():
+        return counted(length.days, "day")
     return "—" if length is None else span_text(timedelta(seconds=round(length.total_seconds())))
 
 
