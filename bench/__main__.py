@@ -19,7 +19,7 @@ import bench
 from tidegate.app import logs
 from tidegate.app.setting_types import LogLevel
 
-_LONG = {"growth"}
+_LONG = {"growth", "peers"}
 """Benchmarks that run only when they are named."""
 
 
@@ -39,6 +39,7 @@ def main() -> None:
     parser.add_argument("--json", action="store_true", help="one JSON document instead of lines for people")
     parser.add_argument("--large", action="store_true", help="ten million messages, where a benchmark has them")
     parser.add_argument("--most", type=int, metavar="N", help="the largest size, where a benchmark has several")
+    parser.add_argument("--cache", metavar="FOLDER", help="keep the packages of other projects there for the next time")
     asked = parser.parse_args()
     logs.set_up(LogLevel.ERROR)  # on stderr: stdout is the answer's alone
     names = [asked.name] if asked.name else [name for name in benchmarks if name not in _LONG]
@@ -46,7 +47,7 @@ def main() -> None:
     for name in names:
         print(f"{name}: measuring …", file=sys.stderr)
         known = inspect.signature(benchmarks[name].run).parameters
-        given = {"large": asked.large, "most": asked.most}
+        given = {"large": asked.large, "most": asked.most, "cache": asked.cache}
         how = {option: value for option, value in given.items() if value and option in known}
         results[name] = asyncio.run(benchmarks[name].run(**how))
         if not asked.json:

@@ -8,7 +8,7 @@ import sys
 import urllib.parse
 import urllib.request
 from asyncio.subprocess import PIPE
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Collection, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,8 +17,9 @@ from typing import Any
 from tidegate.accounts.queries import accounts
 from tidegate.accounts.queries.secrets import AccountVault, open_ring
 from tidegate.core.account import Account, Standing
-from tidegate.core.platform import platform_named
+from tidegate.core.platform import Platform, platform_named
 from tidegate.database.pool import Database
+from tidegate.platforms.discord import DISCORD
 from tidegate.platforms.discord.connector import SIGN_IN
 from tidegate.platforms.interface import SignInAttempt
 from tidegate.platforms.telegram import TELEGRAM
@@ -94,11 +95,14 @@ def bots(count: int) -> list[str]:
     return [f"bot-{number:03}" for number in range(count)]
 
 
-async def add_everybody(database: Database, home: Path, town: Town, *, people: int) -> list[Account]:
+async def add_everybody(
+    database: Database, home: Path, town: Town, *, people: int, on: Collection[Platform] = (TELEGRAM, DISCORD)
+) -> list[Account]:
     """Add the accounts of a town and sign them in."""
     ring = await open_ring(database, home, None)
+    who = {TELEGRAM: phones(people), DISCORD: bots(people)}
+    names = [f"{platform.name} {name}" for platform in on for name in who[platform]]
     async with database.transaction() as connection:
-        names = [*(f"telegram {phone}" for phone in phones(people)), *(f"discord {bot}" for bot in bots(people))]
         for name in names:
             platform = platform_named(name.partition(" ")[0])
             await accounts.add(connection, name, platform, Standing.NORMAL, loopback=town.control)

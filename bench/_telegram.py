@@ -7,9 +7,8 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 from telethon import TelegramClient
-from telethon.crypto import rsa
-from telethon.sessions import MemorySession
 
+from bench._telethon_client import telethon_client
 from tidegate.app.account_setup import SignedIn
 from tidegate.channels.queries import channels
 from tidegate.channels.queries.channels import MirrorOptions
@@ -54,17 +53,12 @@ async def loopback_telegram(*phones: str) -> AsyncIterator[TelegramServer]:
 @asynccontextmanager
 async def plain_client(server: TelegramServer, phone: str) -> AsyncIterator[TelegramClient]:
     """The unmodified client, signed in, which sends what it is told to and nothing else."""
-    rsa.add_key(server.public_key_pem, old=False)
-    session = MemorySession()
-    session.set_dc(2, "127.0.0.1", int(server.address.rpartition(":")[2]))
-    client = TelegramClient(session, api_id=1, api_hash="loopback", receive_updates=False)
-    await client.connect()
-    try:
-        await client.send_code_request(phone)
-        await client.sign_in(phone, _code(server.world, phone))
+
+    async def code() -> str:
+        return _code(server.world, phone)
+
+    async with telethon_client(server.address, server.public_key_pem, phone, code) as client:
         yield client
-    finally:
-        await client.disconnect()
 
 
 @dataclass(frozen=True)

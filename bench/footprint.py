@@ -8,24 +8,18 @@ package that Tidegate needs without extras, as it is installed here.
 
 from __future__ import annotations
 
-import asyncio
-import os
 import re
 import shutil
-import sys
 import tempfile
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager
+from collections.abc import Iterator
 from datetime import timedelta
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 from typing import Any
 
 from bench._loopback_accounts import Town, add_everybody, bots, phones, town_of
+from bench._operator_home import opened, operator_home, serving, tidegate
 from tidegate.core.clock import SystemClock
-from tidegate.database.embedded.server import ServerLease
-from tidegate.database.pool import Database
-from tidegate.maintenance.database_opening import prepare
 
 MESSAGES = 5_000
 IDLE = timedelta(minutes=2)
@@ -65,52 +59,18 @@ async def run() -> dict[str, Any]:
 
 
 async def _memory_of_service(home: Path, town: Town) -> dict[str, int]:
-    lease = await asyncio.to_thread(ServerLease, home)
-    try:
-        await prepare(lease.address, embedded=True)
-        database = await Database.open(lease.address, connections=3)
-        try:
+    async with operator_home(home) as address:
+        async with opened(address, connections=3) as database:
             telegram, _ = await add_everybody(database, home, town, people=1)
-        finally:
-            await database.close()
-        for command in (["channel", "sync", telegram.name], ["channel", "enable", "Models", "--full"]):
-            process = await _start(home, *command)
-            assert await process.wait() == 0
-        async with _serving(home) as process:
-            database = await Database.open(lease.address, connections=1)
-            try:
+        await tidegate(home, "channel", "sync", telegram.name)
+        await tidegate(home, "channel", "enable", "Models", "--full")
+        async with serving(home) as process:
+            async with opened(address, connections=1) as database:
                 while await database.pool.fetchval("SELECT count(*) FROM messages") < MESSAGES:
                     await _clock.sleep(timedelta(seconds=1))
-            finally:
-                await database.close()
             await _clock.sleep(IDLE)
             server = int((home / "postgresql" / "postmaster.pid").read_text().split()[0])
             return {"service": sum(map(_pss, _tree(process.pid))), "database": sum(map(_pss, _tree(server)))}
-    finally:
-        await asyncio.to_thread(lease.leave)
-
-
-@asynccontextmanager
-async def _serving(home: Path) -> AsyncIterator[asyncio.subprocess.Process]:
-    process = await _start(home, "serve")
-    try:
-        yield process
-    finally:
-        process.terminate()
-        await process.wait()
-
-
-async def _start(home: Path, *arguments: str) -> asyncio.subprocess.Process:
-    with (home / "bench.log").open("ab") as log:
-        return await asyncio.create_subprocess_exec(
-            sys.executable,
-            "-c",
-            "from tidegate.cli import main; main()",
-            *arguments,
-            env={"PATH": os.environ["PATH"], "TIDEGATE_HOME": str(home), "TIDEGATE_WEB_PORT": "0"},
-            stdout=log,
-            stderr=log,
-        )
 
 
 def _tree(root: int) -> Iterator[int]:

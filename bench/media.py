@@ -21,11 +21,10 @@ from typing import Any
 
 import aiohttp
 from telethon import TelegramClient
-from telethon.crypto import rsa
-from telethon.sessions import MemorySession
 
 from bench._database_server import own_database
 from bench._loopback_accounts import Town, TownPerson, town_of
+from bench._telethon_client import telethon_client
 from tidegate.app.account_setup import SignedIn
 from tidegate.archives.filing.work_folder import WorkFolder
 from tidegate.archives.rules.retry import RetryPolicy
@@ -242,17 +241,12 @@ async def _one_by_one(found: dict[int, list[Any]], fetch: Callable[[Any, Path], 
 @asynccontextmanager
 async def _plain_client(town: Town) -> AsyncIterator[TelegramClient]:
     told = await ask_control(town.control)
-    rsa.add_key(told.public_key, old=False)
-    session = MemorySession()
-    session.set_dc(2, "127.0.0.1", int(told.address.rpartition(":")[2]))
-    client = TelegramClient(session, api_id=1, api_hash="loopback", receive_updates=False)
-    await client.connect()
-    try:
-        await client.send_code_request(PHONES[1])
-        await client.sign_in(PHONES[1], await TownPerson(town, PHONES[1]).code("", again=""))
+
+    async def code() -> str:
+        return await TownPerson(town, PHONES[1]).code("", again="")
+
+    async with telethon_client(told.address, told.public_key, PHONES[1], code) as client:
         yield client
-    finally:
-        await client.disconnect()
 
 
 def _bytes(files: dict[int, int]) -> int:

@@ -359,7 +359,7 @@ class TestFiles:
         assert not is_importable("tidegate.nowhere", "clock")
         assert breaches(python_files("src", "tests", "bench"), found) == {}
 
-    @pytest.mark.parametrize("name", ["main", "dev"])
+    @pytest.mark.parametrize("name", ["main", "dev", "peers"])
     def test_requirements_are_hashed_and_name_no_address(self, name: str) -> None:
         """What is installed is what was locked, from whichever registry the machine is set up with."""
         text = (ROOT / "requirements" / f"{name}.txt").read_text()
@@ -367,6 +367,12 @@ class TestFiles:
         assert packages
         assert len(re.findall(r"^[a-z0-9].*(?:\\\n.*--hash=sha256:)", text, flags=re.MULTILINE)) == len(packages)
         assert "://" not in text
+
+    def test_packages_of_npm_are_pinned_by_integrity(self) -> None:
+        """A line has name, version and integrity, and no address."""
+        lines = (ROOT / "requirements" / "peers-npm.txt").read_text().splitlines()
+        assert lines
+        assert [line for line in lines if not re.fullmatch(r"[a-z-]+ [0-9.]+ sha512-[A-Za-z0-9+/]{86}==", line)] == []
 
 
 def is_importable(module: str, name: str) -> bool:
