@@ -24,5 +24,6 @@ async def end_expired(connection: Connection, before: datetime, *, limit: int, o
         return 0
     ids = await erasure.expired(connection, key, before, deleted_too=erases, limit=limit)
     gone = await deletions.mark_deleted(connection, key, ids)
-    await drop_archive_parts(connection, key, {}, gone)
+    if gone:
+        await drop_archive_parts(connection, key, {}, gone)
     return len(await erasure.erase(connection, key, ids)) if erases else len(gone)

@@ -91,12 +91,14 @@ async def take_in(
         await message_patches.vote(connection, place.key, updates.voted)
     if updates.recounted:
         await message_patches.recount(connection, place.key, updates.recounted)
-    await _picture_reactions(connection, place, updates, reader)
+    if updates.reacted or updates.recounted:
+        await _picture_reactions(connection, place, updates, reader)
     await people.store(connection, place.key, [one.person for one in (*received, *parts) if one.person is not None])
-    gone = frozenset(await deletions.mark_deleted(connection, place.key, updates.deleted))
+    gone = frozenset(await deletions.mark_deleted(connection, place.key, updates.deleted) if updates.deleted else ())
     shown = {message.id: message for message in (*received, *parts, *shown_now)}
     new = [message for number, message in sorted(shown.items()) if number in stored.added | stored.changed]
-    await drop_archive_parts(connection, place.key, {number: shown[number] for number in stored.changed}, gone)
+    if stored.changed or gone:
+        await drop_archive_parts(connection, place.key, {number: shown[number] for number in stored.changed}, gone)
     now = await now_of(connection)
     files, opened = await _place(connection, place, [one for one in new if one.id not in gone], reader, now)
     await avatars.note_authors(connection, place.key, received)
@@ -107,7 +109,8 @@ async def take_in(
     tally.deleted += len(gone)
     tally.files += files
     tally.archives += opened
-    await _note_topics(connection, place, shown.values(), gone, tally)
+    if place.forum:
+        await _note_topics(connection, place, shown.values(), gone, tally)
     for message in received:
         if message.moved_to is not None:
             await channels.note_moved(connection, place.key, message.moved_to)
@@ -138,7 +141,9 @@ async def drop_archive_parts(
     flagged.
     """
     touched = [*changed, *gone]
-    kept = await archive_sets.with_messages(connection, key, touched) if touched else []
+    kept = await archive_sets.with_messages(connection, key, touched)
+    if not kept:
+        return
     smaller: list[KeptSet] = []
     deleted: list[ArchiveId] = []
     replaced: list[ArchiveId] = []
@@ -232,8 +237,6 @@ async def _note_topics(
     connection: Connection, place: ScanPlace, shown: Iterable[Message], gone: Collection[MessageId], tally: IngestTally
 ) -> None:
     """Learn topics from the messages themselves: which there are, what they are called, and which are gone."""
-    if not place.forum:
-        return
     newest: dict[TopicId, MessageId] = {}
     named: dict[TopicId, Topic] = {}
     for message in sorted(shown, key=lambda one: one.id):

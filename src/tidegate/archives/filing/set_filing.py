@@ -76,7 +76,7 @@ class SetFiling:
         wanted.
         """
         self._way = way
-        largest = await self._largest(way)
+        largest = await self._largest() if way is DeliveryWay.UPLOAD else 0  # a copy is never cut
         if way is DeliveryWay.UPLOAD:
             if not self._fetching.digests:
                 await self._fetching.fetch(self._one.taken.parts[0])
@@ -113,10 +113,10 @@ class SetFiling:
         destination = None if self._one.destination is None else self._one.destination.key
         return now.enabled and now.destination == destination and (now.hashed or self._way is DeliveryWay.UPLOAD)
 
-    async def _largest(self, way: DeliveryWay) -> int:
+    async def _largest(self) -> int:
         """The largest file the account may upload; whether it is premium is asked only where that matters."""
         ordinary = self._context.policy.largest or largest_piece(premium=False)
-        if way is DeliveryWay.COPY or self._context.policy.largest or self._one.taken.largest_part <= ordinary:
+        if self._context.policy.largest or self._one.taken.largest_part <= ordinary:
             return ordinary
         with failing_as(FailureReason.UPLOAD):
             me = await self._context.lane.me(cycle=self._context.cycle)

@@ -137,17 +137,13 @@ def _rounds(messages: Iterable[Message]) -> list[list[Message]]:
 async def _store(
     connection: Connection, key: ChannelKey, rows: Sequence[Message], asked_at: datetime | None
 ) -> StoredPage:
-    columns = map(_column, _columns(rows))
+    # Most values of some columns are NULL. An empty array is as good, because unnest fills it up.
+    columns = [() if values.count(None) == len(values) else values for values in _columns(rows)]
     written = await connection.fetch(_UPSERT, key, *columns, asked_at)
     completed = await _attach(connection, key, {row.id: row for row in rows}, written)
     mark_messages(connection, key, (row["id"] for row in written))
     added = frozenset(MessageId(row["id"]) for row in written if row["added"] and not row["deleted"])
     return StoredPage(added, frozenset(MessageId(row["id"]) for row in written if not row["added"]), completed)
-
-
-def _column(values: Sequence[object]) -> Sequence[object]:
-    """Values of one column as a parameter; ``unnest`` itself fills up an empty one with NULL, as most of them are."""
-    return () if values.count(None) == len(values) else values
 
 
 def _columns(rows: Sequence[Message]) -> Iterable[Sequence[object]]:

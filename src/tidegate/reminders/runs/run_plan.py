@@ -70,15 +70,12 @@ def _planned(kept: KeptReminder, reminder: Reminder, groups: Sequence[TargetGrou
     except ValueError as problem:
         raise BadInput(f"{problem} Nothing was sent.") from problem
     parts = _run_parts_taken(kept, reminder, groups, {**words, "group": ""})
+    refusals = [_why_not(kept, group, reminder.parts, texts) for group, texts in zip(groups, filled, strict=True)]
     new = [
-        _target(group, _why_not(kept, group, reminder.parts, texts))
-        for group, texts in zip(groups, filled, strict=True)
+        NewTarget(group.channel, group.title, error, group.server, group.parent_title)
+        for group, error in zip(groups, refusals, strict=True)
     ]
     return RunPlan(kept, reminder, new, parts, [text for texts in filled for text in texts])
-
-
-def _target(group: TargetGroup, error: str) -> NewTarget:
-    return NewTarget(group.channel, group.title, error, group.server, group.parent_title)
 
 
 def first_opening(window: SendWindow, now: datetime, *, late: WhenClosed) -> WindowDay:
