@@ -17,9 +17,9 @@ from tidegate.database.pool import Database
 
 PAGES = (
     "/activity", "/activity/1", "/settings", "/storage", "/reminders", "/reminders/lists", "/archives",
-    "/channels/1/options", "/accounts",
+    "/channels/1/options", "/accounts", "/reminders/lists/1?on_it=true",
 )  # fmt: skip
-ASKED = re.compile(r'hx-confirm="([^"]*)"')
+ASKED = re.compile(r'(?:hx-confirm|data-ask)="([^"]*)"')
 NAMED = re.compile(r'"[^"]+"|\d')
 FORM = re.compile(r"<form\b.*?</form>", re.DOTALL)
 
@@ -67,6 +67,8 @@ async def test_no_dangerous_button_acts_at_once(client: httpx.AsyncClient, path:
         ("/settings", "Confirm 2 tokens: bot, second? Each opens what it did when the backup was made."),
         ("/settings", "Sign out 1 browser, this one too?"),
         ("/storage", "Stop keeping files? 4 waiting files will not be fetched. 1 kept file stays."),
+        ("/reminders", 'Delete "Friday" for 2 groups? What it has sent stays under Sends.'),
+        ("/reminders/lists/1?on_it=true", 'Remove 1 group from "all shops"?'),
         ("/storage", 'Delete the rule for "Harbour \u203a quayside", Video?'),
     ],
 )

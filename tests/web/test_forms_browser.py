@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime
 
-from playwright.async_api import Page, expect
+from playwright.async_api import Dialog, Page, expect
 
 from tests.recorded_events import can_be_told
 from tests.web.browser_pages import pages
 from tests.web.browsing import needs_browser
 from tests.web.reminder_client import GROUPS
+from tidegate.core.ids import ChannelKey
 from tidegate.database.pool import Database
 from tidegate.events.kinds.lanes import LanePaused
 from tidegate.events.queries import feed
@@ -117,6 +118,29 @@ async def test_a_long_picker_is_searched(database: Database) -> None:
         assert 'id="account-filter"' in plain
         [written] = [part.split(">")[0] for part in plain.split("<input ") if 'id="account-filter"' in part]
         assert written.endswith("hidden")  # until the script shows it
+
+
+async def test_emptying_a_list_asks_first(database: Database) -> None:
+    """Who says no keeps every group."""
+    await database.pool.execute(GROUPS)
+    async with database.transaction() as connection:
+        saved = await target_lists.add(connection, "shops")
+        await target_lists.put(connection, saved, [ChannelKey(number) for number in (1, 2, 3)])
+    asked = list[str]()
+    async with pages(database) as watched:
+        page = watched.page
+
+        async def say_no_once(dialog: Dialog) -> None:
+            asked.append(dialog.message)
+            await (dialog.accept() if len(asked) > 1 else dialog.dismiss())
+
+        page.on("dialog", say_no_once)
+        await watched.go(f"/reminders/lists/{saved}?on_it=true")
+        await page.get_by_role("button", name="Remove all 3").click()
+        await expect(page.get_by_role("heading", level=1)).to_have_text("shops: 3 groups")
+        assert asked == ['Remove 3 groups from "shops"?']
+        await page.get_by_role("button", name="Remove all 3").click()
+        await expect(page.get_by_role("heading", level=1)).to_have_text("shops: 0 groups")
 
 
 async def test_no_time_is_shown_in_utc_also_after_a_live_change(database: Database) -> None:

@@ -311,6 +311,7 @@ document.addEventListener("click", (event) => {
   const button = event.target.closest("button");
   if (!button) return;
   const message = button.closest(".message");
+  if (button.dataset.ask && !confirm(button.dataset.ask)) event.preventDefault();
   if (button.name === "theme") showTheme(button);
   if (button.matches("[data-add-message]")) addMessage(button.form);
   if (button.matches("[data-drop-file]")) setFile(message, "", "");

@@ -12,7 +12,7 @@ from fastapi.responses import Response
 from pydantic import BaseModel
 
 from tidegate.app.settings import Settings
-from tidegate.channels.queries import channel_places, channels
+from tidegate.channels.queries import channel_list, channel_places, channels
 from tidegate.core.ids import ChannelKey
 from tidegate.core.platform import platform_named
 from tidegate.core.rules.readable_values import counted
@@ -41,6 +41,7 @@ LATER = "tidegate_media_later"
 
 _WEEK = 7 * 24 * 3600
 _CHANNELS = 100
+_TITLES = 500
 _BATCH = 1_000
 _BATCHES = 20
 _NOWHERE = MediaPlace(ChannelKey(0), None, in_full=True)
@@ -74,12 +75,13 @@ async def show(request: Request, database: InDatabase, loaded: AsSet) -> Respons
         document = await policy_document(connection)
         rows = [_row(policy, one) for one in await media_totals.by_channel(connection, most=_CHANNELS)]
         growth = await storage_growth(connection)
+        titles = await channel_list.mirrored_titles(connection, most=_TITLES)
         numbers = {one.media.number for one in rows} | {one.channel for one in document.rules if one.channel}
         places = await channel_places.of_numbers(connection, numbers)
     free, trouble = await _free(store)
     return page(
         request, "storage.html", policy=document, rows=rows, store=store.name, free=free, trouble=trouble,
-        growth=growth, places=places,
+        growth=growth, places=places, titles=titles,
         waiting=sum(one.files for one in document.totals if one.state in ("wanted", "failed")),
         limit=total_limit(policy.state, free=free, stored=document.stored_bytes), kinds=_kinds(policy),
         freeable=sum(one.media.bytes for one in rows if one.why),
