@@ -73,7 +73,7 @@ async def test_a_page_of_an_earlier_sign_in_is_asked_about(client: httpx.AsyncCl
     assert (kept.status_code, "Send it now" in kept.text, change_token(kept.text)) == (200, True, new)
     assert await database.pool.fetchval("SELECT count(*) FROM tokens") == 0
     pressed = await client.post("/activity/pause-all", headers=htmx(old))
-    assert (pressed.status_code, "signed in anew" in pressed.json()["detail"]) == (403, True)
+    assert (pressed.status_code, "signed in again" in pressed.json()["detail"]) == (403, True)
     assert pressed.headers["tidegate-send"] == "plainly"
     assert (await client.post("/settings/tokens", data=hidden(kept.text), headers=OWN)).status_code == 200
 
