@@ -58,9 +58,13 @@ class TestWriting:
     @pytest.mark.parametrize(
         ("values", "sentence"),
         [
-            ({"name": " "}, "name cannot be"),
-            ({"text": ""}, "parts is empty"),
-            ({"to": "named"}, "go to nobody"),
+            ({"name": " "}, "Give the reminder a name."),
+            ({"text": ""}, "Write a message, or attach a file."),
+            ({"to": "named"}, "Select groups, or choose a list or all groups."),
+            ({"to": "list"}, "Choose a list."),
+            ({"fires": "once"}, "Choose a date and a time."),
+            ({"fires": "repeat", "every": "week"}, "Choose the day of the week."),
+            ({"fires": "repeat", "every": "month"}, "Choose the day of the month."),
             ({"to": "named", "group": "Nowhere"}, "sees no group"),
             ({"fires": "cron", "cron": "soon"}, "A cron line has five fields"),
             ({"fires": "once", "at": "2020-01-01T09:00"}, "lies in the past"),

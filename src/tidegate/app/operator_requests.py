@@ -48,7 +48,7 @@ async def enable(connection: Connection, kept: KnownChannel, wanted: MirrorReque
     if target == kept.key:
         raise BadInput("A channel cannot be its own destination; name another one.")
     if target is not None and await filing_queue.goes_round(connection, kept.key, target):
-        raise BadInput("Its archives would be filed on from there until they are back; name another destination.")
+        raise BadInput("Its archives would be copied on from there until they are back; name another channel.")
     await channels.enable(connection, kept, MirrorOptions(tuple(wanted.topics), wanted.full, wanted.hashed, target))
     await media_rules.keep_archives(connection, kept.key, keep=wanted.keep)
     unseen = "" if kept.seen_by else "No account sees it at the moment: tidegate channel sync ACCOUNT."
@@ -82,9 +82,9 @@ async def _destination(connection: Connection, named: str) -> ChannelKey:
     """Our key of the channel that archives are filed to."""
     found = await channels.find(connection, named)
     if not found.platform.has_archives:
-        raise BadInput(f'Archives cannot be filed to "{found.title}": it is on {found.platform.brand}. Name another.')
+        raise BadInput(f'Archives cannot be copied to "{found.title}": it is on {found.platform.brand}. Name another.')
     if found.is_private_chat:
-        raise BadInput(f'Archives cannot be filed to "{found.title}": it is a private chat. Name another.')
+        raise BadInput(f'Archives cannot be copied to "{found.title}": it is a private chat. Name another.')
     return found.key
 
 

@@ -74,6 +74,7 @@ class ReminderForm(WrittenPolicies, BaseModel):
     def document(self) -> dict[str, Any]:
         """The reminder as ``written.checked`` reads it; ``BadInput`` where the inputs say two things."""
         self._refuse_contradictions()
+        self._refuse_missing()
         return {
             "name": self.name.strip(),
             "account": self.account,
@@ -106,6 +107,12 @@ class ReminderForm(WrittenPolicies, BaseModel):
         if self.day and every is not Every.MONTH:
             raise BadInput(_of_another_repeat(self.day, "day of the month", "month", every or _CHOICES[self.fires]))
 
+    def _refuse_missing(self) -> None:
+        """Say in the words of the form what is not filled in."""
+        field = self.faulty_field()
+        if field in _MISSING and not (field == "message-text" and self.parts):
+            raise BadInput(_MISSING[field])
+
     def _named(self) -> list[str]:
         others = [line.strip() for line in self.others.splitlines() if line.strip()]
         return list(dict.fromkeys([*self.group, *others]))
@@ -127,8 +134,6 @@ class ReminderForm(WrittenPolicies, BaseModel):
                 return {"schedule": {"cron": self.cron.strip()}}
             case "repeat":
                 on = {Every.WEEK: self.weekday, Every.MONTH: self.day}.get(self.every)
-                if on == "":
-                    raise BadInput(f"Say on which day it is sent every {self.every.value}.")
                 return {"schedule": {"every": self.every, "time": self.time or "09:00", **({"on": on} if on else {})}}
 
     def faulty_field(self) -> str:
@@ -179,6 +184,17 @@ _CHOICES = {
     "repeat": "Repeating", "once": "Once", "cron": "Custom (cron)", "hand": "Manual",
 }  # fmt: skip
 """The choices as the form words them."""
+
+_MISSING = {
+    "name": "Give the reminder a name.",
+    "message-text": "Write a message, or attach a file.",
+    "find-group": "Select groups, or choose a list or all groups.",
+    "saved-list": "Choose a list.",
+    "weekday": "Choose the day of the week.",
+    "day": "Choose the day of the month.",
+    "at": "Choose a date and a time.",
+}
+"""What is said of an input that is not filled in."""
 
 _NAMED_AT_MOST = 5
 
