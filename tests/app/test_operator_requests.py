@@ -49,8 +49,8 @@ REFUSED = [
     (WHATSAPP, MirrorRequest(full=True), "cannot be mirrored"),
     (DISCORD, MirrorRequest(hashed=True), "not collected on Discord"),
     (DISCORD, MirrorRequest(destination="on telegram"), "not collected on Discord"),
-    (TELEGRAM, MirrorRequest(destination="on discord"), "cannot be filed to"),
-    (TELEGRAM, MirrorRequest(destination="on whatsapp"), "cannot be filed to"),
+    (TELEGRAM, MirrorRequest(destination="on discord"), "cannot be copied to"),
+    (TELEGRAM, MirrorRequest(destination="on whatsapp"), "cannot be copied to"),
 ]
 
 
