@@ -115,7 +115,7 @@ def test_a_day_belongs_to_its_repeat(form: ReminderForm, given: tuple[str, str, 
 def test_every_week_needs_its_weekday() -> None:
     """It is asked for, and not guessed."""
     form = ReminderForm(name="n", account="a", to="all", text=["x"], file=[""], sha256=[""], every=Every.WEEK)
-    with pytest.raises(BadInput, match="on which day"):
+    with pytest.raises(BadInput, match="day of the week"):
         form.document()
 
 
