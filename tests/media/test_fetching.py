@@ -29,7 +29,7 @@ from tidegate.loopback.telegram.world.pictures import photo_sizes
 from tidegate.loopback.telegram.world.schema import PostSpec
 from tidegate.loopback.telegram.world.world_changes import post
 from tidegate.media.fetching import FetchResult
-from tidegate.media.queries import media_blobs, media_rules
+from tidegate.media.queries import media_blobs
 from tidegate.media.rules.fetch_retry import PAUSES
 from tidegate.media.rules.media_policy import MediaAction, MediaRule, PolicyKind
 from tidegate.platforms.interface import SendKey
@@ -183,9 +183,12 @@ async def test_a_cut_off_download_is_resumed(scene: MediaScene) -> None:
 
 async def test_a_false_size_is_a_failure_and_takes_no_room(scene: MediaScene) -> None:
     """A file that is said to have 4 GB and has a few bytes is tried with pauses, and given up with a sentence."""
+    await scene.limit(8 << 30)
     await scene.allow(MediaRule(largest=8 << 30))
     file = scene.world.add_file("film.mkv", 4 << 30)
-    await scene.mirrored(file)
+    scene.world.post(scene.channel, "a long film", file=file)
+    await scene.mirrored()
+    assert (await scene.texts())[-1] == "a long film"
     file.size = 3_000
     scene.free = 10 * MIB
     assert (await scene.fetch()).failed == 1
@@ -264,27 +267,23 @@ async def test_a_store_that_is_away_costs_no_second_download(scene: MediaScene) 
 
 async def test_the_limit_for_all_files_pauses_until_it_is_raised(scene: MediaScene) -> None:
     """Files stay wanted beyond the limit; messages are mirrored all the same."""
-    async with scene.mirror.database.transaction() as connection:
-        await media_rules.set_state(connection, total_limit=120_000)
+    await scene.limit(120_000)
     await scene.mirrored(*(picture(scene.world) for _ in range(4)))
     result = await scene.fetch()
     assert (result.kept, result.paused is not None and "--total-limit" in result.paused) == (2, True)
     assert [state for state, _ in (await scene.states()).values()].count("wanted") == 2
-    async with scene.mirror.database.transaction() as connection:
-        await media_rules.set_state(connection, total_limit=10**9)
+    await scene.limit(10**9)
     assert (await scene.fetch()).kept == 2
 
 
 async def test_a_file_that_never_fits_holds_up_no_other(scene: MediaScene) -> None:
     """Larger than the limit for all files, it is skipped with that reason, and fetched once the limit is raised."""
-    async with scene.mirror.database.transaction() as connection:
-        await media_rules.set_state(connection, total_limit=120_000)
+    await scene.limit(120_000)
     await scene.mirrored(picture(scene.world), scene.world.add_content("large.bin", bytes(200_000)))
     result = await scene.fetch()
     assert (result.kept, result.skipped, result.paused) == (1, 1, None)
     assert ("skipped", "total_limit") in (await scene.states()).values()
-    async with scene.mirror.database.transaction() as connection:
-        await media_rules.set_state(connection, total_limit=10**9)
+    await scene.limit(10**9)
     assert (await scene.fetch()).kept == 1
 
 

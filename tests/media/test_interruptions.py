@@ -60,15 +60,6 @@ async def test_references_that_end_in_mid_download_cost_one_call_each(scene: Med
     assert await scene.told() == ["media.kept"]
 
 
-async def in_the_way(scene: MediaScene, *files: File) -> list[Path]:
-    """Where the store would put these files is something else."""
-    scene.folder.mkdir(exist_ok=True)
-    places = [scene.folder / file.sha256()[:2] for file in files]
-    for place in places:
-        place.write_bytes(b"no folder")
-    return places
-
-
 @pytest.mark.parametrize("trouble", ["disk", "store", "limit"])
 async def test_messages_are_mirrored_while_files_wait(scene: MediaScene, trouble: str) -> None:
     """Disk full, store away or limit reached: texts come, also those with files, and the files follow by themselves."""
@@ -78,10 +69,9 @@ async def test_messages_are_mirrored_while_files_wait(scene: MediaScene, trouble
     if trouble == "disk":
         scene.free = 500
     elif trouble == "store":
-        blocked = await in_the_way(scene, first, second)
+        blocked = scene.put_in_the_way(first.sha256(), second.sha256())
     else:
-        async with scene.mirror.database.transaction() as connection:
-            await media_rules.set_state(connection, total_limit=60_000)
+        await scene.limit(60_000)
         await scene.mirrored(world.add_file("fits.bin", 50_000))
         assert (await scene.fetch()).kept == 1
     await scene.mirrored(first)
@@ -90,16 +80,14 @@ async def test_messages_are_mirrored_while_files_wait(scene: MediaScene, trouble
     world.post(scene.channel, "the harbour is open", file=second)
     world.post(scene.channel, "ahoy")
     await scene.mirrored()
-    texts = [row["text"] for row in await scene.mirror.rows("SELECT text FROM messages ORDER BY id")]
-    assert texts[-2:] == ["the harbour is open", "ahoy"]
+    assert (await scene.texts())[-2:] == ["the harbour is open", "ahoy"]
     assert (await account.run()).paused is not None
     states = await scene.states()
     assert [states[file.id] for file in (first, second)] == [("wanted", ""), ("wanted", "")]
     scene.free = PLENTY
     for place in blocked:
         place.unlink()
-    async with scene.mirror.database.transaction() as connection:
-        await media_rules.set_state(connection, total_limit=10**9)
+    await scene.limit(10**9)
     assert (await account.run()).kept == 2
     assert Counter(await scene.told())["media.paused"] == 1
     assert await scene.mirror.rows("SELECT FROM media_pauses") == []

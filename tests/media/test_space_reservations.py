@@ -15,7 +15,7 @@ from tests.waiting import until
 from tidegate.core.ids import WorkerNumber
 from tidegate.loopback.faults import Fault, FaultKind
 from tidegate.loopback.telegram import World
-from tidegate.media.queries import media_rules, space_reservations
+from tidegate.media.queries import space_reservations
 from tidegate.media.rules.media_policy import MediaRule
 from tidegate.workers.queries import workers
 from tidegate.workers.rules.missing_worker import WorkerEnding
@@ -48,11 +48,6 @@ async def beside(scene: MediaScene, tmp_path: Path) -> AsyncIterator[MediaScene]
     await second.lane.close()
 
 
-async def limit(scene: MediaScene, size: int | None) -> None:
-    async with scene.mirror.database.transaction() as connection:
-        await media_rules.set_state(connection, total_limit=size)
-
-
 async def stored(scene: MediaScene) -> int:
     async with scene.mirror.database.connection() as connection:
         return (await space_reservations.taken(connection)).stored
@@ -60,7 +55,7 @@ async def stored(scene: MediaScene) -> int:
 
 async def test_two_workers_keep_the_limit_together(scene: MediaScene, beside: MediaScene) -> None:
     """What one fetches counts for the other before it is stored; when its account is taken over it counts no more."""
-    await limit(scene, 100_000)
+    await scene.limit(100_000)
     await scene.mirrored(scene.world.add_file("a.bin", 60_000))
     await beside.mirrored(scene.world.add_file("b.bin", 60_000))
     scene.world.faults.add(Fault(FaultKind.TIMEOUT, READ))
@@ -78,7 +73,7 @@ async def test_two_workers_keep_the_limit_together(scene: MediaScene, beside: Me
 
 async def test_the_room_of_a_dead_worker_is_free(scene: MediaScene, beside: MediaScene) -> None:
     """Its account waits for an owner, and what it fetched never comes."""
-    await limit(scene, 100_000)
+    await scene.limit(100_000)
     await beside.mirrored(scene.world.add_file("b.bin", 60_000))
     who = workers.WorkerIdentity("dead", "dead", "host", "1", "0", 10, timedelta(hours=1))
     async with scene.mirror.database.transaction() as connection:
@@ -92,7 +87,7 @@ async def test_the_room_of_a_dead_worker_is_free(scene: MediaScene, beside: Medi
 
 async def test_many_files_of_two_workers_never_pass_the_limit(scene: MediaScene, beside: MediaScene) -> None:
     """Both fetch at the same moment, several files at once, of which nobody told the size."""
-    await limit(scene, 500_000)
+    await scene.limit(500_000)
     for one in (scene, beside):
         await one.mirrored(*(scene.world.add_file("a.bin", 60_000) for _ in range(12)))
     await scene.mirror.rows("UPDATE media_files SET expected = 0")
@@ -104,7 +99,7 @@ async def test_many_files_of_two_workers_never_pass_the_limit(scene: MediaScene,
 
 async def test_a_file_of_unknown_size_is_counted_while_it_arrives(scene: MediaScene) -> None:
     """It is cut off at the limit, costs no second download while it waits, and is fetched when there is room."""
-    await limit(scene, 8 * MIB)
+    await scene.limit(8 * MIB)
     await scene.mirrored(scene.world.add_file("b.bin", 6 * MIB), scene.world.add_file("a.bin", 4 * MIB))
     await scene.mirror.rows("UPDATE media_files SET expected = 0 WHERE size > $1", 5 * MIB)
     account = scene.account()
@@ -116,14 +111,14 @@ async def test_a_file_of_unknown_size_is_counted_while_it_arrives(scene: MediaSc
         assert (await account.run()).paused is not None
     assert calls[READ] == 0
     assert [path for path in (scene.folder / "partial").iterdir() if path.name.endswith(".unknown")] == []
-    await limit(scene, 20 * MIB)
+    await scene.limit(20 * MIB)
     assert (await account.run()).kept == 1
     assert await stored(scene) == 10 * MIB
 
 
 async def test_a_file_of_unknown_size_that_never_fits_is_skipped(scene: MediaScene) -> None:
     """Alone it is larger than the limit for all files, which only its bytes tell."""
-    await limit(scene, 2 * MIB)
+    await scene.limit(2 * MIB)
     await scene.mirrored(scene.world.add_file("a.bin", 5 * MIB))
     await scene.mirror.rows("UPDATE media_files SET expected = 0")
     assert (await scene.fetch()).skipped == 1

@@ -1,10 +1,14 @@
-"""However often the worker is killed, every file is kept once, byte for byte, and nothing else lies in the store."""
+"""However often the worker is killed, every file is kept once, byte for byte, and nothing else lies in the store.
+
+Of files that were in work when it was killed, parts are read again; of others none.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import os
 import signal
+from collections import Counter
 from collections.abc import AsyncIterator
 from datetime import timedelta
 from pathlib import Path
@@ -18,7 +22,7 @@ from tidegate.database.pool import Address, Database
 from tidegate.demo.telegram_account import HOURLY
 from tidegate.loopback.counting_world import World, make_world
 from tidegate.media import store_maintenance
-from tidegate.media.fetching import MediaSetup
+from tidegate.media.fetching import AT_ONCE, MediaSetup
 from tidegate.media.local_store import LocalStore
 
 __all__ = ["harbour"]  # a fixture
@@ -101,6 +105,14 @@ async def test_every_file_equals_the_truth_after_every_kill(harbour: Harbour) ->
     assert [one.name for one in setup.work.path.iterdir()] == []
     kept = {row["sha256"] for row in (await files(harbour)).values() if row["sha256"] or row["thumbnail"]}
     assert report.checked >= len(kept - {None})
+    for platform, record in harbour.platforms.records.items():
+        again = {name: most - 1 for name, most in most_sent(record.pieces).items() if most > 1}
+        assert sum(again.values()) <= KILLS * AT_ONCE, f"{platform}: more is read twice than was interrupted: {again}"
+
+
+def most_sent(pieces: Counter[tuple[str, int]]) -> Counter[str]:
+    """How often the platform sent the piece of each file that it sent most often."""
+    return Counter({name: max(times for (one, _), times in pieces.items() if one == name) for name, _ in pieces})
 
 
 async def compare(harbour: Harbour) -> None:

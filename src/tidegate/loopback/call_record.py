@@ -74,6 +74,7 @@ class PlatformRecord(Generic[C, S, N]):
     uploads: list[Upload] = field(default_factory=list)
     unknown: list[str] = field(default_factory=list)
     sessions: list[N] = field(default_factory=list)
+    pieces: Counter[tuple[str, int]] = field(default_factory=Counter)  # of files, by file and offset, as often as sent
 
     def by_method(self, account: str = "") -> Counter[str]:
         return Counter(call.method for call in self.calls if account in ("", call.account))

@@ -7,10 +7,12 @@ from hashlib import sha256
 from pathlib import Path
 
 from tests.cycles.guilds.conftest import PAGES, GuildMirror, channels_of
+from tidegate.archives.filing.download import AT_ONCE
 from tidegate.archives.filing.work_folder import WorkFolder
 from tidegate.core.clock import SystemClock
 from tidegate.loopback.discord import World
 from tidegate.loopback.discord.asset_files import asset_bytes
+from tidegate.loopback.discord.world.messages.sample_files import sample_bytes
 from tidegate.loopback.discord.world.places import Guild
 from tidegate.media.fetching import AccountMedia, MediaSetup
 from tidegate.media.local_store import LocalStore
@@ -102,7 +104,7 @@ async def test_a_link_that_expires_while_its_file_is_read_is_renewed(
     async with mirror.counted() as calls:
         assert (await fetching(mirror, tmp_path / "media").run()).kept == 1
     assert (calls[PAGES], await digests(mirror)) == (1, {file.id: sha256(file.content).hexdigest()})
-    assert 10 < calls[FILE] <= 10 + 3, "the links in flight had expired"
+    assert 10 < calls[FILE] <= 10 + AT_ONCE, "the links in flight had expired"
 
 
 async def test_avatars_of_authors_and_servers_are_read_from_the_cdn(
@@ -122,3 +124,22 @@ async def test_avatars_of_authors_and_servers_are_read_from_the_cdn(
     paths = (f"/avatars/{author.id}/a1.webp", f"/icons/{guild.id}/b2c3.webp")
     expected = [sha256(asset_bytes(world, path)[0]).hexdigest() for path in paths]
     assert [one and one.whole.sha256.hex() for one in found] == expected
+
+
+async def test_the_still_of_a_video_is_drawn_by_discord(
+    mirror: GuildMirror, world: World, guild: Guild, tmp_path: Path
+) -> None:
+    """Its media proxy draws one beside the file; a document has none."""
+    [made] = channels_of(world, guild, [0])
+    video = world.attachment("tide.mp4", b"\0\0\0\x18ftypmp42 frames", "video/mp4")
+    video.fields = {"width": 640, "height": 360}
+    text = world.attachment("notes.txt", b"low tide", "text/plain")
+    world.post(made, "two files", attachments=[video, text])
+    await mirror.connect()
+    await mirror.cycle()
+    async with mirror.counted() as calls:
+        assert (await fetching(mirror, tmp_path / "media").run()).kept == 2
+    assert calls == {FILE: 3}
+    rows = await mirror.rows("SELECT file, thumbnail FROM media_files WHERE thumbnail IS NOT NULL")
+    still = sha256(sample_bytes(f"{video.id}.png")).digest()
+    assert [(row["file"], row["thumbnail"]) for row in rows] == [(video.id, still)]

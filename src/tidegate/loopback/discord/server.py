@@ -19,6 +19,7 @@ from tidegate.loopback.discord.gateway import Gateway
 from tidegate.loopback.discord.gateway_connection import GatewayLine
 from tidegate.loopback.discord.method_context import Uploaded
 from tidegate.loopback.discord.request_handler import Asked, Reply, Silence, answer, count, find
+from tidegate.loopback.discord.world.messages.sample_files import sample_bytes
 from tidegate.loopback.discord.world.record import Call
 from tidegate.loopback.discord.world.world import World
 
@@ -142,7 +143,8 @@ class DiscordServer:
             for message in channel.history.held.values() if channel and expires > world.clock.now() else ():
                 for file in message.attachments:
                     if str(file.id) == http.match_info["attachment"]:
-                        return _file(http, file.content, file.mime)
+                        small = "format" in http.query  # the media proxy draws a picture, of a video too
+                        return _file(world, http, sample_bytes(f"{file.id}.png") if small else file.content, file.mime)
         return web.Response(status=404, text="This content is no longer available.")
 
     async def _asset(self, http: web.Request) -> web.StreamResponse:
@@ -151,7 +153,7 @@ class DiscordServer:
         world.record.calls.append(Call(world.clock.now(), "", _FILE))
         async with self._counted():
             content, mime = asset_files.asset_bytes(world, http.path)
-            return _file(http, content, mime)
+            return _file(world, http, content, mime)
 
     async def _elsewhere(self, http: web.Request) -> web.StreamResponse:
         """The gateway, whatever its path; anything else does not exist."""
@@ -193,15 +195,16 @@ def _body(content: bytes) -> dict[str, Any]:
     return told if isinstance(told, dict) else {}
 
 
-def _file(http: web.Request, content: bytes, mime: str) -> web.Response:
+def _file(world: World, http: web.Request, content: bytes, mime: str) -> web.Response:
     """A file, or a range of it, under the type that its message says, unless no header can hold that."""
     plain = mime.isascii() and mime.isprintable()
     headers = {"Content-Type": mime if plain else "application/octet-stream"}
     wanted = http.http_range
+    if wanted.start is not None and wanted.start >= len(content):
+        return web.Response(status=416, headers={"Content-Range": f"bytes */{len(content)}"})
+    world.record.pieces[f"{http.path} {http.query.get('format', '')}", wanted.start or 0] += 1
     if wanted.start is None:
         return web.Response(body=content, headers=headers)
-    if wanted.start >= len(content):
-        return web.Response(status=416, headers={"Content-Range": f"bytes */{len(content)}"})
     part = content[wanted]
     headers["Content-Range"] = f"bytes {wanted.start}-{wanted.start + len(part) - 1}/{len(content)}"
     return web.Response(status=206, body=part, headers=headers)

@@ -42,6 +42,7 @@ def get_cdn_file(request: Request) -> Answer:
     key, start = _cipher(request, file)
     counter = start[:12] + (query.offset // 16).to_bytes(4, "big")
     content = file.read(query.offset, query.limit)
+    request.world.record.pieces[f"{file.id} ", query.offset] += bool(content)
     if file.delivery is Delivery.FALSE:
         content = bytes(reversed(content))
     return types.upload.CdnFile(Cipher(algorithms.AES(key), modes.CTR(counter)).encryptor().update(content))

@@ -38,6 +38,7 @@ def _read(request: Request, file: File, size: str) -> Answer:
     if file.delivery is not None and not size:
         return delivery_network.redirect(request, file, query.offset)
     content = file.read_size(size, query.offset, query.limit)
+    request.world.record.pieces[f"{file.id} {size}", query.offset] += bool(content)
     return types.upload.File(kind, mtime=0, bytes=content)
 
 
@@ -49,6 +50,7 @@ def get_web_file(request: Request) -> Answer:
         raise Refusal(400, "LOCATION_INVALID")
     _check_range(query.offset, query.limit, precise=False)
     content = file.read(query.offset, query.limit)
+    world.record.pieces[f"{file.id} ", query.offset] += bool(content)
     return types.upload.WebFile(file.size, file.mime, types.storage.FileUnknown(), mtime=0, bytes=content)
 
 
