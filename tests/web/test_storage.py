@@ -16,6 +16,7 @@ from tests.media.stored_media import full_channel
 from tests.web.visiting import HTML, htmx, loaded, sign_in
 from tests.web.web_client import answering
 from tidegate.channels.queries.channels import KnownChannel
+from tidegate.core.rules.readable_values import readable_size
 from tidegate.database.pool import Database
 from tidegate.media.queries import media_pauses, media_rules
 from tidegate.platforms.interface import FileForm
@@ -86,8 +87,71 @@ async def test_files_that_another_channel_keeps_are_not_freed(
     assert "0 files" in answer.headers["tidegate-said"]
     [row] = await database.pool.fetch("SELECT channel, message, state, sha256 FROM media_files")
     assert (row["channel"], row["message"], row["state"], row["sha256"] is None) == (other.key, 1, "kept", False)
+    kept = await change(client, "/storage/free", channel=str(other.key), kind="voice")
+    assert (kept.status_code, "The policy keeps these files." in kept.text) == (409, True)
+    await change(client, "/storage/policy", kind="voice", action="no")
     answer = await change(client, "/storage/free", channel=str(other.key), kind="voice")
     assert "1 file " in answer.headers["tidegate-said"]
+
+
+async def states(database: Database) -> dict[int, tuple[int, str]]:
+    rows = await database.pool.fetch("SELECT file, channel, state FROM media_files ORDER BY file")
+    return {row["file"]: (row["channel"], row["state"]) for row in rows}
+
+
+async def test_files_above_a_lower_limit_can_be_removed(
+    client: httpx.AsyncClient, database: Database, channel: KnownChannel, tmp_path: Path
+) -> None:
+    """Those alone, and one that another channel keeps goes over to it, where its limit is higher."""
+    sounds = {number: OGG + bytes(number * 1_000) for number in (1, 2, 3, 4)}
+    told = [wrote(n, ADA, files=(file(n, "a.ogg", FileForm.VOICE, size=9),)) for n in sounds]
+    await post(database, tmp_path, channel, told, sounds)
+    async with database.transaction() as connection:
+        other = await full_channel(connection, 8, "other")
+    await post(database, tmp_path, other, [told[2]], {})
+    await change(client, "/storage/policy", channel="7", kind="voice", largest="2500")
+    page = re.sub("<[^>]+>", "", (await client.get("/storage")).text)
+    assert "The policy no longer keeps files as large as these." in page
+    assert f"Could be freed{readable_size(len(sounds[3] + sounds[4]))}" in page
+    answer = await change(client, "/storage/free", channel=str(channel.key), kind="voice")
+    assert "1 file deleted" in answer.headers["tidegate-said"]
+    here = channel.key
+    assert await states(database) == {
+        1: (here, "kept"), 2: (here, "kept"), 3: (other.key, "kept"), 4: (here, "skipped"),
+    }  # fmt: skip
+    assert "Could be freed" not in (await client.get("/storage")).text
+
+
+async def test_the_oldest_files_beyond_the_limit_of_a_channel_can_be_removed(
+    client: httpx.AsyncClient, database: Database, channel: KnownChannel, tmp_path: Path
+) -> None:
+    """As many as it takes, and files of another kind only by their own row."""
+    told = [wrote(n, ADA, files=(file(n, "a.ogg", FileForm.VOICE, size=9),)) for n in (1, 2, 3, 4)]
+    sounds = {n: OGG + n.to_bytes(1_000) for n in (1, 2, 3, 4)}
+    await post(database, tmp_path, channel, told, sounds)
+    each = len(sounds[1])
+    await change(client, "/storage/policy", channel="7", channel_limit=str(2 * each + 10))
+    page = (await client.get("/storage")).text
+    assert "The channel has more than its limit: the oldest." in page
+    answer = await change(client, "/storage/free", channel=str(channel.key), kind="voice")
+    assert "2 files deleted" in answer.headers["tidegate-said"]
+    assert [state for _, state in (await states(database)).values()] == ["skipped", "skipped", "kept", "kept"]
+    assert "Could be freed" not in (await client.get("/storage")).text
+
+
+async def test_files_of_a_channel_that_forbids_saving_can_be_removed(
+    client: httpx.AsyncClient, database: Database, channel: KnownChannel, tmp_path: Path
+) -> None:
+    """They were kept while the operator wanted protected files too, or before the channel forbade it."""
+    await post(database, tmp_path, channel, [wrote(1, ADA, files=(file(1, "a.ogg", FileForm.VOICE),))], {1: OGG})
+    await database.pool.execute("UPDATE channels SET protected = true")
+    assert "The channel forbids saving." in (await client.get("/storage")).text
+    await change(client, "/storage/limits", keep_protected="true")
+    assert "The channel forbids saving." not in (await client.get("/storage")).text
+    await change(client, "/storage/limits", keep_protected="false", total_limit="1")
+    assert "Over the limit" in (await client.get("/storage")).text
+    answer = await change(client, "/storage/free", channel=str(channel.key), kind="voice")
+    assert "1 file deleted" in answer.headers["tidegate-said"]
 
 
 async def test_the_policy_is_changed_here(client: httpx.AsyncClient, database: Database, channel: KnownChannel) -> None:
@@ -111,8 +175,9 @@ async def test_the_policy_is_changed_here(client: httpx.AsyncClient, database: D
         ("/storage/limits", {"total_limit": "a lot"}),
         ("/storage/free", {"channel": "1", "kind": "songs"}),
         ("/storage/free", {"channel": "999", "kind": "voice"}),
+        ("/storage/free", {"channel": str(channel.key), "kind": "voice"}),
     ):
-        assert (await change(client, path, **fields)).status_code in (400, 404, 422), (path, fields)
+        assert (await change(client, path, **fields)).status_code in (400, 404, 409, 422), (path, fields)
     assert (await change(client, "/storage/policy", kind="video", reset="true")).status_code == 204
     assert (await change(client, "/storage/limits", total_limit="auto")).status_code == 204
     async with database.connection() as connection:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from tidegate.core.ids import AccountId, ChannelId, ChannelKey
@@ -22,7 +23,10 @@ class MediaTotal:
 
 @dataclass(frozen=True, slots=True)
 class ChannelMedia:
-    """The files of one kind in one channel: how many are kept, waiting and not kept, and the bytes of the kept ones."""
+    """The files of one kind in one channel: how many are kept, waiting and not kept, and the bytes of the kept ones.
+
+    *in_channel* is the bytes of all kept files of the channel.
+    """
 
     place: MediaPlace
     number: ChannelId
@@ -33,6 +37,7 @@ class ChannelMedia:
     bytes: int
     waiting: int
     others: int
+    in_channel: int
 
 
 async def totals(
@@ -59,24 +64,44 @@ async def kept_bytes(connection: Connection, channel: ChannelKey) -> int:
     return number
 
 
-async def by_channel(connection: Connection, *, most: int) -> list[ChannelMedia]:
-    """The sums of the *most* channels that take most; a channel's kinds are together."""
+async def by_channel(connection: Connection, *, channel: ChannelKey | None = None, most: int) -> list[ChannelMedia]:
+    """The sums of one channel, or of the *most* channels that take most; a channel's kinds are together."""
     rows = await connection.fetch(
         """
         WITH largest AS (
             SELECT channel, coalesce(sum(bytes) FILTER (WHERE state = 'kept'), 0) AS kept
-            FROM media_totals WHERE files > 0 GROUP BY channel ORDER BY kept DESC, channel LIMIT $1
+            FROM media_totals WHERE files > 0 AND ($2::bigint IS NULL OR channel = $2)
+            GROUP BY channel ORDER BY kept DESC, channel LIMIT $1
         )
         SELECT c.id AS channel, c.platform, c.number, coalesce(c.title, '') AS title, c.enabled AS mirrored, c.reader,
             c.in_full, c.keeps_archives, c.protected, t.kind,
             coalesce(sum(t.files) FILTER (WHERE t.state = 'kept'), 0)::bigint AS kept,
             coalesce(sum(t.bytes) FILTER (WHERE t.state = 'kept'), 0)::bigint AS bytes,
             coalesce(sum(t.files) FILTER (WHERE t.state IN ('wanted', 'failed')), 0)::bigint AS waiting,
-            coalesce(sum(t.files) FILTER (WHERE t.state IN ('skipped', 'gone')), 0)::bigint AS others
+            coalesce(sum(t.files) FILTER (WHERE t.state IN ('skipped', 'gone')), 0)::bigint AS others,
+            l.kept::bigint AS in_channel
         FROM largest l JOIN media_totals t ON t.channel = l.channel JOIN channels c ON c.id = t.channel
         WHERE t.files > 0
         GROUP BY c.id, t.kind, l.kept ORDER BY l.kept DESC, c.id, t.kind
         """,
-        most,
-    )
+        most, channel,
+    )  # fmt: skip
     return [from_row(ChannelMedia, row, place=from_row(MediaPlace, row), kind=PolicyKind(row["kind"])) for row in rows]
+
+
+async def larger(
+    connection: Connection, limits: Mapping[tuple[ChannelKey, PolicyKind], int]
+) -> dict[tuple[ChannelKey, PolicyKind], int]:
+    """The bytes of the kept files of each channel and kind that are larger than its limit for one file, if any."""
+    rows = await connection.fetch(
+        """
+        SELECT g.channel, g.kind, f.bytes
+        FROM unnest($1::bigint[], $2::text[], $3::bigint[]) AS g (channel, kind, largest)
+        CROSS JOIN LATERAL (
+            SELECT sum(m.size)::bigint AS bytes FROM media_files m
+            WHERE m.channel = g.channel AND m.kind = g.kind AND m.state = 'kept' AND m.size > g.largest) AS f
+        WHERE f.bytes > 0
+        """,
+        [channel for channel, _ in limits], [kind for _, kind in limits], list(limits.values()),
+    )  # fmt: skip
+    return {(ChannelKey(row["channel"]), PolicyKind(row["kind"])): row["bytes"] for row in rows}

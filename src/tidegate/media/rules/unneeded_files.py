@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 from tidegate.media.rules.media_policy import (
+    KindPolicy,
     MediaAction,
     MediaPlace,
     MediaRule,
@@ -14,16 +16,63 @@ from tidegate.media.rules.media_policy import (
 )
 
 
-def why_freeable(
-    state: PolicyState, rules: Iterable[MediaRule], place: MediaPlace, kind: PolicyKind, *, mirrored: bool
-) -> str:
-    """Why kept files of a kind in a channel could be removed; empty where they would be kept again."""
-    if not state.enabled:
-        return "Files are no longer kept."
-    if not mirrored:
-        return "The channel is no longer mirrored."
-    if not place.in_full and not (place.keeps_archives and kind is PolicyKind.DOCUMENT):
-        return "Only archives of the channel are mirrored."
-    if policy_for(rules, place, kind).action is not MediaAction.KEEP:
-        return "The policy no longer keeps this kind here."
-    return ""
+@dataclass(frozen=True, slots=True)
+class KeptSums:
+    """Bytes of kept files: those of one kind in a channel, the *larger* ones among them, and all of the channel."""
+
+    bytes: int
+    larger: int  # of files above the limit for one file
+    in_channel: int
+
+
+@dataclass(frozen=True, slots=True)
+class UnneededFiles:
+    """Kept files of a kind in a channel that could be removed, and why."""
+
+    why: str
+    bytes: int
+    above: int = -1  # only files of more bytes than that
+    oldest: bool = False  # only the oldest files, until *bytes* are removed
+
+
+def unneeded_files(
+    state: PolicyState,
+    rules: Iterable[MediaRule],
+    place: MediaPlace,
+    kind: PolicyKind,
+    kept: KeptSums,
+    *,
+    mirrored: bool,
+) -> UnneededFiles | None:
+    """Which kept files of a kind in a channel could be removed, by the first rule that would not keep them today.
+
+    Documents of a channel whose archives are kept stay while it is mirrored: parts of archives have no limits.
+    """
+    policy = policy_for(rules, place, kind)
+    if why := why_none(state, policy, place, kind, mirrored=mirrored):
+        return UnneededFiles(why, kept.bytes)
+    if _may_be_archives(place, kind):
+        return None
+    if kept.larger:
+        return UnneededFiles("The policy no longer keeps files as large as these.", kept.larger, above=policy.largest)
+    surplus = 0 if policy.whole_limit is None else kept.in_channel - policy.whole_limit
+    if surplus > 0:
+        return UnneededFiles("The channel has more than its limit: the oldest.", min(surplus, kept.bytes), oldest=True)
+    return None
+
+
+def why_none(state: PolicyState, policy: KindPolicy, place: MediaPlace, kind: PolicyKind, *, mirrored: bool) -> str:
+    """Why no file of a kind would be kept in a channel; empty where some are."""
+    archives = _may_be_archives(place, kind)
+    reasons = {
+        "Files are no longer kept.": not state.enabled,
+        "The channel is no longer mirrored.": not mirrored,
+        "The channel forbids saving.": place.protected and not state.keep_protected,
+        "Only archives of the channel are mirrored.": not place.in_full and not archives,
+        "The policy no longer keeps this kind here.": policy.action is not MediaAction.KEEP and not archives,
+    }
+    return next((why for why, holds in reasons.items() if holds), "")
+
+
+def _may_be_archives(place: MediaPlace, kind: PolicyKind) -> bool:
+    return place.keeps_archives and kind is PolicyKind.DOCUMENT

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from http import HTTPStatus
 from typing import Annotated, Literal
 
@@ -26,7 +26,7 @@ from tidegate.media.queries.media_rules import MediaPolicy
 from tidegate.media.queries.media_totals import ChannelMedia
 from tidegate.media.rules.fetch_duration import hours_for
 from tidegate.media.rules.media_policy import KindPolicy, MediaPlace, PolicyKind, policy_for, total_limit
-from tidegate.media.rules.unneeded_files import why_freeable
+from tidegate.media.rules.unneeded_files import KeptSums, UnneededFiles, unneeded_files, why_none
 from tidegate.media.store import MediaStore, StoreTrouble
 from tidegate.web.api.parameters import BIGGEST, Text
 from tidegate.web.auth.token_check import AsSet, InDatabase
@@ -51,10 +51,10 @@ pages = Router(prefix="/storage")
 
 @dataclass(frozen=True, slots=True)
 class StorageRow:
-    """A channel's files of one kind, and why they could be freed; empty where they could not."""
+    """A channel's files of one kind, and which of them could be removed."""
 
     media: ChannelMedia
-    why: str
+    unneeded: UnneededFiles | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ async def show(request: Request, database: InDatabase, loaded: AsSet) -> Respons
     async with database.connection() as connection:
         policy = await media_rules.policy(connection)
         document = await policy_document(connection)
-        rows = [_row(policy, one) for one in await media_totals.by_channel(connection, most=_CHANNELS)]
+        rows = await _rows(connection, policy)
         growth = await storage_growth(connection)
         titles = await channel_list.mirrored_titles(connection, most=_TITLES)
         numbers = {one.media.number for one in rows} | {one.channel for one in document.rules if one.channel}
@@ -84,14 +84,23 @@ async def show(request: Request, database: InDatabase, loaded: AsSet) -> Respons
         growth=growth, places=places, titles=titles,
         waiting=sum(one.files for one in document.totals if one.state in ("wanted", "failed")),
         limit=total_limit(policy.state, free=free, stored=document.stored_bytes), kinds=_kinds(policy),
-        freeable=sum(one.media.bytes for one in rows if one.why),
+        freeable=sum(one.unneeded.bytes for one in rows if one.unneeded),
         estimate=await estimated(database, loaded.settings) if policy.asks else None,
     )  # fmt: skip
 
 
-def _row(policy: MediaPolicy, one: ChannelMedia) -> StorageRow:
-    why = why_freeable(policy.state, policy.rules, one.place, one.kind, mirrored=one.mirrored) if one.kept else ""
-    return StorageRow(one, why)
+async def _rows(connection: Connection, policy: MediaPolicy, channel: ChannelKey | None = None) -> list[StorageRow]:
+    """What channels keep by kind, and what of it could be removed: of one channel, or of those that keep most."""
+    found = await media_totals.by_channel(connection, channel=channel, most=_CHANNELS)
+    limits = {(one.place.channel, one.kind): policy_for(policy.rules, one.place, one.kind).largest for one in found}
+    larger = await media_totals.larger(connection, limits)
+    return [_row(policy, one, larger.get((one.place.channel, one.kind), 0)) for one in found]
+
+
+def _row(policy: MediaPolicy, one: ChannelMedia, larger: int) -> StorageRow:
+    kept = KeptSums(one.bytes, larger, one.in_channel)
+    unneeded = unneeded_files(policy.state, policy.rules, one.place, one.kind, kept, mirrored=one.mirrored)
+    return StorageRow(one, unneeded if one.kept else None)
 
 
 def _kinds(policy: MediaPolicy) -> dict[PolicyKind, KindPolicy]:
@@ -174,32 +183,39 @@ async def free(request: Request, database: InDatabase, form: Annotated[FreeForm,
     """Remove kept files, some at a time, each with its event; of many a part, so that no request takes long."""
     async with database.connection() as connection:
         kept = await kept_channel(connection, form.channel)
-        keepers = await _keepers(connection, form.kind)
-    removed, below = 0, None
+        policy = await media_rules.policy(connection)
+        rows = await _rows(connection, policy, kept.key)
+        keepers = await _keepers(connection, policy, form.kind)
+    unneeded = next((one.unneeded for one in rows if one.media.kind is form.kind), None)
+    if unneeded is None:
+        raise HTTPException(HTTPStatus.CONFLICT, "The policy keeps these files. Change it first.")
+    removed, after = 0, None
     for _ in range(_BATCHES):
         async with database.transaction() as connection:
-            some = await file_removal.remove(connection, kept.key, form.kind, keepers=keepers, below=below, most=_BATCH)
+            some = await file_removal.remove(
+                connection, kept.key, form.kind, unneeded, keepers=keepers, after=after, most=_BATCH
+            )
             if some.removed:
                 told = MediaRemoved(files=some.removed, blocked=False, channel=kept.number)
                 await feed.record(connection, kept.title, told)
-        removed, below = removed + some.removed, some.last
-        if below is None:
+        removed, after = removed + some.removed, some.last
+        unneeded = replace(unneeded, bytes=unneeded.bytes - some.bytes)
+        if after is None:
             break
     said = f"{counted(removed, 'file')} deleted. " + (
-        "The next clean-up frees their space." if below is None else "There are more: press Delete again."
+        "The next clean-up frees their space." if after is None else "There are more: press Delete again."
     )
     return changed(request, said, back="/storage")
 
 
-async def _keepers(connection: Connection, kind: PolicyKind) -> list[ChannelKey]:
-    """The channels where the policy keeps files of a kind."""
-    policy = await media_rules.policy(connection)
-    return [
-        place.channel
-        for place in await media_rules.mirrored_places(connection)
-        if not why_freeable(policy.state, policy.rules, place, kind, mirrored=True)
-        and (policy.state.keep_protected or not place.protected)
-    ]
+async def _keepers(connection: Connection, policy: MediaPolicy, kind: PolicyKind) -> dict[ChannelKey, int]:
+    """The channels where the policy keeps files of a kind, each with its limit for one file."""
+    found = {}
+    for place in await media_rules.mirrored_places(connection):
+        rules = policy_for(policy.rules, place, kind)
+        if not why_none(policy.state, rules, place, kind, mirrored=True):
+            found[place.channel] = rules.largest
+    return found
 
 
 # The question of a database that is older than media
