@@ -16,7 +16,7 @@ from tidegate.core.account import Standing
 from tidegate.core.durations import span_text
 from tidegate.core.platform import platform_named
 from tidegate.core.rules.readable_values import counted, readable_size
-from tidegate.web.rules import archive_words, channel_words
+from tidegate.web.rules import archive_labels, channel_labels
 from tidegate.web.rules.formatted_text import host_of, safe_address
 from tidegate.web.rules.message_details import reaction_words
 from tidegate.web.rules.page_sentences import without_commands
@@ -187,19 +187,19 @@ FILTERS: Mapping[str, Any] = {
     "full_name": full_name,
     "span": span,
     "size": readable_size,
-    "check": channel_words.check_words,
-    "checks": channel_words.checks_counted,
-    "channel_state": channel_words.state_words,
-    "channel_kind": lambda kind, forum: channel_words.kind_words(kind, forum=forum),
-    "history": lambda bar, full: channel_words.history_words(bar, full=full),
-    "archive_state": lambda state, copied: archive_words.state_words(state, copied=copied),
-    "archive_mood": archive_words.state_mood,
-    "archive_type": archive_words.type_words,
-    "archive_flag": archive_words.flag_words,
-    "failure": archive_words.failure_words,
-    "failure_text": archive_words.failure_text,
-    "copy_method": archive_words.method_words,
-    "copy_state": archive_words.delivery_words,
-    "waits_for": lambda text: without_commands(archive_words.waiting_words(text)),
+    "check": channel_labels.check_words,
+    "checks": channel_labels.checks_counted,
+    "channel_state": channel_labels.state_words,
+    "channel_kind": lambda kind, forum: channel_labels.kind_words(kind, forum=forum),
+    "history": lambda bar, full: channel_labels.history_words(bar, full=full),
+    "archive_state": lambda state, copied: archive_labels.state_words(state, copied=copied),
+    "archive_mood": archive_labels.state_mood,
+    "archive_type": archive_labels.type_words,
+    "archive_flag": archive_labels.flag_words,
+    "failure": archive_labels.failure_words,
+    "failure_text": archive_labels.failure_text,
+    "copy_method": archive_labels.method_words,
+    "copy_state": archive_labels.delivery_words,
+    "waits_for": lambda text: without_commands(archive_labels.waiting_words(text)),
     "brand": lambda platform: platform_named(platform).brand,
 }

@@ -35,7 +35,7 @@ async def _plan(name: str | None, *, as_json: bool) -> None:
     from tidegate.app.policies import policy_of
     from tidegate.cycles.forecast import foresee
     from tidegate.scans.queries.due_work import next_cycles
-    from tidegate.web.rules.channel_words import checks_counted
+    from tidegate.web.rules.channel_labels import checks_counted
 
     async with command_runner.runtime() as runtime, runtime.database.connection() as connection:
         policy = policy_of(runtime.settings)

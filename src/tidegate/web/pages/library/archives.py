@@ -26,7 +26,7 @@ from tidegate.web.api.parameters import BIGGEST, POSITIVE, Place, Text
 from tidegate.web.auth.token_check import AsSet, InDatabase
 from tidegate.web.page_response import changed, page
 from tidegate.web.pages.library.channel_head import ChannelHead, Key, opened_channel
-from tidegate.web.rules.archive_words import STATE_CHOICES
+from tidegate.web.rules.archive_labels import STATE_CHOICES
 from tidegate.web.server.request_bodies import Router
 
 _ROWS = 50

@@ -23,7 +23,7 @@ from tidegate.database.pool import Connection, Database
 from tidegate.history.channel_documents import ChannelListed, channels_listed
 from tidegate.history.queries import timeline
 from tidegate.web.api.parameters import BIGGEST
-from tidegate.web.rules.channel_words import mirror_state_words
+from tidegate.web.rules.channel_labels import mirror_state_words
 
 Key = Annotated[ChannelKey, Path(ge=1, le=BIGGEST)]
 

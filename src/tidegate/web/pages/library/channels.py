@@ -30,7 +30,7 @@ from tidegate.web.api.parameters import Text
 from tidegate.web.auth.token_check import AsSet, InDatabase
 from tidegate.web.page_response import page
 from tidegate.web.pages.library.channel_head import first_tab
-from tidegate.web.rules.channel_words import UPKEEP_CHOICES
+from tidegate.web.rules.channel_labels import UPKEEP_CHOICES
 from tidegate.web.server.request_bodies import Router
 from tidegate.web.server.streamed_responses import in_thread
 
