@@ -29,7 +29,7 @@ from tidegate.reminders.reminder_files import with_plain_names
 from tidegate.reminders.reminder_parser import parse_reminder
 from tidegate.reminders.rules.placeholders import PLACEHOLDERS
 from tidegate.reminders.rules.run_summary import RunState
-from tidegate.reminders.rules.schedule_words import schedule_in_words
+from tidegate.reminders.rules.schedule_text import schedule_in_words
 from tidegate.reminders.runs import run_controls
 from tidegate.reminders.runs.run_plan import make_plan
 from tidegate.web.api.parameters import Place

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tidegate.reminders.rules.schedule import Cron, Every, Once, next_firing, repeat
-from tidegate.reminders.rules.schedule_words import BY_HAND, schedule_in_words
+from tidegate.reminders.rules.schedule_text import BY_HAND, schedule_in_words
 
 times = st.times().map(lambda at: time(at.hour, at.minute))
 ZONE = ZoneInfo("UTC")
