@@ -95,8 +95,8 @@ _PARTS: Mapping[str, _Part] = {
     "sending": _Part("sending", _sending),
     "mirror": _Part("mirror_summary", _mirror),
     "running": _Part("work_in_progress", _in_progress),
-    "lanes": _Part("lanes", _lanes),
-    "feed": _Part("feed", _feed),
+    "lanes": _Part("account_lanes", _lanes),
+    "feed": _Part("activity_list", _feed),
 }
 """The parts by their names in addresses, which pages that are open keep asking for."""
 

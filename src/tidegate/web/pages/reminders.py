@@ -127,7 +127,8 @@ async def change_again(request: Request, database: InDatabase, form: Filled) -> 
 async def groups(request: Request, database: InDatabase, account: str = "") -> Response:
     """The groups that an account may write to."""
     async with database.connection() as connection:
-        return page(request, "parts/groups.html", groups=await choices(connection, account, _GROUPS), chosen=set())
+        found = await choices(connection, account, _GROUPS)
+    return page(request, "parts/group_choice.html", groups=found, chosen=set())
 
 
 async def _show_form(request: Request, database: Database, form: ReminderForm, trouble: str = "") -> Response:
