@@ -101,6 +101,20 @@ async def test_a_store_that_is_away_is_a_sentence(tmp_path: Path, monkeypatch: p
     assert path.exists()
 
 
+async def test_a_wrong_key_is_a_sentence(store: MediaStore, endpoint: str, tmp_path: Path) -> None:
+    """The server refuses every request that is signed with another key; neither key is shown."""
+    path, digest = written(tmp_path, b"x")
+    await store.put(path, digest)
+    path, _ = written(tmp_path, b"x")
+    other = open_bucket(endpoint, store.name.rpartition("/")[2], secret="another key")
+    for asked in (other.put(path, digest), other.size(digest), read(other, digest), other.delete(digest)):
+        with pytest.raises(StoreTrouble, match="cannot be used") as trouble:
+            await asked
+        assert "another key" not in str(trouble.value)
+    assert await read(store, digest) == b"x"
+    assert path.exists()
+
+
 def test_a_missing_library_is_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     """It names the command that installs it."""
     monkeypatch.setitem(sys.modules, "obstore.store", None)
