@@ -9,17 +9,18 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from tests.held import NOON
-from tests.history.rich_messages import everything
+from tests.history.rich_messages import everything, file
 from tests.history.stored_messages import kept, said
 from tests.scans.stored_channels import add_account, add_channel
 from tests.waiting import until
 from tidegate.channels.queries.channels import KnownChannel
 from tidegate.core.ids import MessageId, Span
-from tidegate.core.message_content import MessageContent, MessageKind
+from tidegate.core.message_content import Embed, Forward, MessageContent, MessageKind, OriginKind
 from tidegate.database.pool import Connection, Database
 from tidegate.history.queries import coverage, messages
 from tidegate.history.queries.bot_context import Context, ContextBounds, read
 from tidegate.history.rules.coverage import Content
+from tidegate.platforms.interface import FileForm, FileRole
 from tidegate.scans.queries import scan_memory
 
 __all__ = ["kept"]  # a fixture
@@ -82,6 +83,18 @@ class TestLines:
             "voice", 4, "Sea News",
         )  # fmt: skip
         assert (document["files"], document["attachments"][0]["form"]) == ([""], "voice")
+
+    async def test_what_a_forward_holds_is_told(self, database: Database, kept: KnownChannel) -> None:
+        """Discord keeps a forwarded message apart: its text, files and cards are told as if they were its own."""
+        plans = replace(file(9, "plans.zip", FileForm.FILE), role=FileRole.FORWARD)
+        forward = Forward(OriginKind.CHANNEL, "News", text="look", embeds=(Embed(title="Forecast"),))
+        told = replace(said(5, ""), kind=MessageKind.FILE, content=MessageContent(forward=forward))
+        async with database.transaction() as connection:
+            await messages.store(connection, kept.key, [replace(told, further_files=(plans,))])
+        async with database.connection() as connection:
+            assert (await lines(connection, kept))[-1] == (
+                "Ada(3): [forwarded from News] look [file plans.zip] [embed: Forecast]"
+            )
 
     async def test_what_was_deleted_is_told_when_it_is_asked_for(self, database: Database, kept: KnownChannel) -> None:
         """Hidden, neither its text nor its files nor a quotation of it is told."""

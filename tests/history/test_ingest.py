@@ -13,7 +13,7 @@ from tidegate.core.ids import AccountId, MessageId
 from tidegate.database.pool import Database
 from tidegate.history.ingest import IngestTally, take_in
 from tidegate.history.queries import messages
-from tidegate.platforms.interface import ChannelUpdates, Message, Patch, Reacted
+from tidegate.platforms.interface import ChannelUpdates, FileRole, Message, Patch, Reacted, Reaction
 from tidegate.scans.queries import scan_memory
 from tidegate.scans.queries.scan_memory import ScanPlace
 
@@ -58,6 +58,24 @@ async def test_news_is_applied_in_its_order(database: Database, place: ScanPlace
         assert await texts(connection) == ["a tower", "the tower", "towers"]
         assert await connection.fetchval("SELECT reactions FROM messages") == {"👍": 1}
     assert (tally.messages, tally.archives, await parts(database)) == (1, 1, ["tower.zip"])
+
+
+@pytest.mark.parametrize("edited_at", [None, LATER], ids=["preview", "edit"])
+async def test_an_event_without_reactions_leaves_them(
+    database: Database, place: ScanPlace, edited_at: datetime | None
+) -> None:
+    """Discord may send a whole message without its reactions: they stay with their pictures, and all else is new."""
+    picture = replace(file(9, "wave:9"), role=FileRole.REACTION)
+    before = replace(message(1, "a tower"), reactions=[Reaction("wave:9", 3)], further_files=(picture,))
+    await take(database, place, posted(before))
+    whole = replace(message(1, "the tower"), edited_at=edited_at)
+    await take(database, place, ChannelUpdates(None, patched=[Patch(ONE, edited_at=edited_at, whole=whole)]))
+    row = await database.pool.fetchrow("SELECT text, reactions FROM messages")
+    assert dict(row) == {"text": "the tower", "reactions": {"wave:9": 3}}
+    assert await database.pool.fetchval("SELECT name FROM attachments") == "wave:9"
+    told = Patch(ONE, edited_at=edited_at, whole=whole, reactions=[])
+    await take(database, place, ChannelUpdates(None, patched=[told]))
+    assert await database.pool.fetchval("SELECT reactions FROM messages") == {}
 
 
 async def test_a_part_of_a_message_leaves_its_archive_alone(database: Database, place: ScanPlace) -> None:

@@ -29,7 +29,7 @@ from tidegate.core.message_content import (
 from tidegate.database.pool import Connection, Database
 from tidegate.history.queries import messages
 from tidegate.people.queries import people
-from tidegate.platforms.interface import File, FileForm, Message
+from tidegate.platforms.interface import File, FileForm, FileRole, Message
 from tidegate.search.queries.message_matches import PLANNED_ONCE, SqlValues, matches
 from tidegate.search.queries.ranked_hits import SearchResults, count, search
 from tidegate.search.rules import search_plan
@@ -310,6 +310,15 @@ RICH = [
     replace(
         said(27, "", "Bob"), service="pinned", kind=MessageKind.SERVICE, content=MessageContent(service="Bob pinned")
     ),
+    replace(
+        said(29, ""),
+        further_files=(replace(shown("sea.png", FileForm.IMAGE), role=FileRole.FORWARD),),
+        content=MessageContent(
+            forward=Forward(OriginKind.CHANNEL, text="see https://example.org", embeds=(Embed(title="Barometer"),))
+        ),
+    ),
+    replace(said(30, ""), further_files=(replace(shown("wave", FileForm.STICKER), role=FileRole.STICKER),)),
+    replace(said(31, "x"), further_files=(replace(shown("ad.png", FileForm.IMAGE), role=FileRole.PREVIEW),)),
     replace(said(28, ""), kind=MessageKind.VENUE, content=MessageContent(details={"title": "Café", "at": ["Pier 9"]})),
 ]
 
@@ -325,15 +334,17 @@ RICH = [
         ("grace", [24]),
         ("pinned", [27]),
         ("café pier", [28]),
-        ("has:embed", [21]),
+        ("has:embed", [29, 21]),
         ("has:poll", [22]),
-        ("has:link", [23]),
-        ("has:image", [25]),
+        ("has:link", [29, 23]),
+        ("has:image", [29, 25]),
         ("has:voice", [26]),
-        ("has:file", [26, 25]),
-        ("has:file -has:voice", [25]),
+        ("has:file", [30, 29, 26, 25]),
+        ("has:file -has:voice", [30, 29, 25]),
+        ("has:sticker", [30]),
+        ("barometer", [29]),
         ("oolong OR windmill", [23, 22]),
-        ("from:Ada -look -fwd has:link", [23]),
+        ("from:Ada -look -fwd has:link", [29, 23]),
     ],
 )
 async def test_every_text_and_kind_of_a_message_is_found(database: Database, typed: str, found: list[int]) -> None:

@@ -128,6 +128,18 @@ class TestContent:
         listed = (await client.get(MESSAGES, params={"since": 50, "raw": True})).json()["messages"]
         assert listed == [told]
 
+    async def test_what_a_platform_sent_is_told_whatever_is_in_it(
+        self, client: httpx.AsyncClient, database: Database, kept: KnownChannel
+    ) -> None:
+        """Halves of characters have a sign in their place, because no JSON can be encoded with them."""
+        sent = {"embeds": [{"title": "half \ud83d"}], "\udfff": ["nul \x00"]}
+        async with database.transaction() as connection:
+            await messages.store(connection, kept.key, [replace(everything(50), raw=sent)])
+        expected = {"embeds": [{"title": "half \ufffd"}], "\ufffd": ["nul \u2400"]}
+        assert (await client.get(f"{MESSAGES}/50", params={"raw": True})).json()["raw"] == expected
+        listed = (await client.get(MESSAGES, params={"since": 50, "raw": True})).json()["messages"]
+        assert [one["raw"] for one in listed] == [expected]
+
     async def test_a_message_that_is_still_to_be_completed_says_so(
         self, client: httpx.AsyncClient, database: Database, kept: KnownChannel
     ) -> None:

@@ -24,7 +24,7 @@ from tidegate.history.message_documents import message_shown
 from tidegate.history.queries import deletions, erasure, timeline
 from tidegate.history.queries.timeline import TimelineBounds
 from tidegate.people.queries import people
-from tidegate.platforms.interface import Channel, ChannelKind, FileForm
+from tidegate.platforms.interface import Channel, ChannelKind, FileForm, Reaction
 from tidegate.platforms.telegram import TELEGRAM
 
 __all__ = ["harbour"]  # a fixture
@@ -238,6 +238,49 @@ async def test_one_message_with_what_the_platform_sent(
     async with database.transaction() as connection:
         await store(connection, harbour, everything(2))
     assert "5104841245755180586" in (await client.get(f"/channels/{harbour.key}/messages/2")).text
+
+
+async def test_what_a_platform_sent_is_shown_whatever_is_in_it(
+    client: httpx.AsyncClient, database: Database, harbour: KnownChannel
+) -> None:
+    """Half of a character, which no answer can be encoded with, is shown as a sign in its place."""
+    sent = {"embeds": [{"title": "half \ud83d"}], "\udfff": ["nul \x00"], "limit": float("inf")}
+    async with database.transaction() as connection:
+        await store(connection, harbour, replace(everything(2), raw=sent))
+    answer = await client.get(f"/channels/{harbour.key}/messages/2")
+    assert (answer.status_code, "half \ufffd" in answer.text) == (200, True)
+
+
+async def test_an_album_shows_all_that_its_parts_have(
+    client: httpx.AsyncClient, database: Database, harbour: KnownChannel
+) -> None:
+    """Each picture may have a text, earlier texts, reactions and a pin of its own."""
+    album = [
+        wrote(n, ADA, f"caption {n}" if n > 10 else "", album=AlbumId(9), files=(file(n, "x.jpg", FileForm.IMAGE),))
+        for n in range(10, 13)
+    ]
+    pinned = MessageContent(marks=("pinned",))
+    album[0] = replace(album[0], reactions=(Reaction("👍", 2),), content=pinned)
+    album[2] = replace(album[2], reactions=(Reaction("👍", 1),))
+    async with database.transaction() as connection:
+        await store(connection, harbour, *album)
+        edited = replace(album[2], text="other words", edited_at=NOON + timedelta(hours=2))
+        await store(connection, harbour, edited)
+    [row] = rows(await chat(client, harbour))
+    expected = ("caption 11", "other words", "caption 12", ">pinned<", ">edited<")
+    assert [words for words in expected if words not in row] == []
+    assert '<span class="number">3</span>' in row
+
+
+async def test_reactions_to_an_announcement_are_shown(
+    client: httpx.AsyncClient, database: Database, harbour: KnownChannel
+) -> None:
+    """Telegram lets people react to what it announces."""
+    joined = MessageContent(service="Bob joined the group")
+    told = wrote(1, BOB, kind=MessageKind.SERVICE, content=joined, reactions=(Reaction("🎉", 4),))
+    async with database.transaction() as connection:
+        await store(connection, harbour, told)
+    assert '<span class="number">4</span>' in await chat(client, harbour)
 
 
 async def test_votes_that_are_not_known_are_not_shown_as_none(

@@ -297,6 +297,8 @@ class TestSearch:
             text = (await client.get("/messages", params={"q": "gull", **chosen})).text
             assert text.count("<mark>gull</mark>") == number, chosen
             assert 'class="button drop"' in text
+        open_quote = {"q": '"gull two', "channel": "Channel 7"}
+        assert "No results." not in (await client.get("/messages", params=open_quote)).text
         assert "There is no channel" in (await client.get("/messages", params={"q": "x", "channel": "Nowhere"})).text
 
     async def test_a_result_has_a_line_before_and_after_it(

@@ -25,6 +25,7 @@ from tidegate.core.message_content import (
     Reply,
     TextSpan,
 )
+from tidegate.core.rules.storable_text import storable_json
 from tidegate.history.content_json import read_content, read_counts
 from tidegate.history.raw_json import unpack
 
@@ -228,10 +229,14 @@ def stored_content(row: asyncpg.Record | Mapping[str, Any], *, answered: str | N
 
 
 def _raw(row: asyncpg.Record | Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """What the platform sent, if it was requested; rows of earlier versions have it in another column."""
+    """What the platform sent, if it was requested; rows of earlier versions have it in another column.
+
+    It is kept as it came, so halves of characters are replaced here: no answer could be encoded with them.
+    """
     if not row["with_raw"]:
         return None
-    return unpack(row["raw"]) if row["raw"] is not None else row["extra"] or {}
+    raw: Mapping[str, Any] = storable_json(unpack(row["raw"])) if row["raw"] is not None else row["extra"] or {}
+    return raw
 
 
 def content_fields(one: StoredContent, *, hidden: bool, quote_hidden: bool) -> ContentFields:

@@ -101,7 +101,7 @@ async def take_in(
         await drop_archive_parts(connection, place.key, {number: shown[number] for number in stored.changed}, gone)
     now = await now_of(connection)
     files, opened = await _place(connection, place, [one for one in new if one.id not in gone], reader, now)
-    await avatars.note_authors(connection, place.key, received)
+    await avatars.note_authors(connection, place.key, [*received, *parts])
     completed = [shown[number] for number in sorted(stored.completed - stored.added - stored.changed)]
     await note_files(connection, place.key, reader, [one for one in (*new, *completed) if one.id not in gone])
     tally.messages += len(stored.added)

@@ -7,6 +7,7 @@ pages together, and for days in the browser's time zone.
 from __future__ import annotations
 
 import zlib
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, timedelta
@@ -75,7 +76,7 @@ class ShownReply:
 
 @dataclass(frozen=True, slots=True)
 class ChatMessage:
-    """A message, or an album as one, as the chat shows it."""
+    """A message, or an album as one, as the chat shows it. *captions* are the texts of the album's other parts."""
 
     one: TimelineMessage
     parts: Sequence[TimelineMessage]
@@ -89,6 +90,19 @@ class ChatMessage:
     same_author: bool = False
     same_topic: bool = False
     emoji: Mapping[str, str] = field(default_factory=dict)  # addresses of pictures by the numbers of custom emoji
+    captions: Sequence[tuple[MessageId, ShownText]] = ()
+
+    @property
+    def reactions(self) -> Mapping[str, int]:
+        """How many people reacted with what, to any part of it."""
+        counts: Counter[str] = Counter()
+        for part in self.parts:
+            counts.update(part.reactions)
+        return counts
+
+    @property
+    def is_pinned(self) -> bool:
+        return any("pinned" in part.stored.content.marks for part in self.parts)
 
     def picture_of(self, reaction: str) -> str:
         """Where the picture of a reaction is; empty where none is kept."""
@@ -157,18 +171,23 @@ class ChatReader:
         lead = next((one for one in parts if one.text), parts[0])
         content = lead.stored.content
         files = [self._file(one, file) for one in parts for file in one.files if file.role not in _UNSHOWN]
-        emoji = self._emoji(lead)
+        emoji = {number: address for part in parts for number, address in self._emoji(part).items()}
         return ChatMessage(
             lead,
             parts,
-            self.text(lead.text, content.formatting, content.mentions, emoji),
+            self._text(lead, emoji),
             self._reply(lead),
             [one for one in files if one.file.role == FileRole.OWN or one.media.can_be_seen],
             detail_lines(lead.stored.kind, content.details),
             _announced(lead),
             f"{zlib.crc32(repr(parts).encode('utf-8', 'replace')):x}",
             emoji=emoji,
+            captions=[(part.id, self._text(part, emoji)) for part in parts if part.text and part is not lead],
         )
+
+    def _text(self, one: TimelineMessage, emoji: Mapping[str, str]) -> ShownText:
+        content = one.stored.content
+        return self.text(one.text, content.formatting, content.mentions, emoji)
 
     def _emoji(self, one: TimelineMessage) -> Mapping[str, str]:
         """Where the pictures of a message's custom emoji are, by their numbers; stills, so that nothing moves."""

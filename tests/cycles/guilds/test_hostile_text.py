@@ -11,7 +11,7 @@ from tidegate.history.raw_json import unpack
 from tidegate.loopback.discord import World
 from tidegate.loopback.discord.world.places import Guild
 
-HOSTILE = ["half \ud83d pair", "nul \x00", "\ud800", "pair \ud83d\ude00"]
+HOSTILE = ["half \ud83d pair", "nul \x00", "\ud800", "pair \ud83d\ude00", "-" * 300]
 
 
 async def test_one_hostile_message_stops_no_channel(mirror: GuildMirror, world: World, guild: Guild) -> None:
@@ -33,9 +33,9 @@ async def test_one_hostile_message_stops_no_channel(mirror: GuildMirror, world: 
         assert await mirror.covered(channel) == [(0, channel.head)]
     rows = await mirror.rows("SELECT id, raw FROM messages WHERE id = ANY($1)", [one.id for one in posted])
     kept = {row["id"]: unpack(row["raw"]).get(ORIGINALS, {}) for row in rows}
-    *broken, whole = posted
-    assert [json.loads(kept[one.id]["text"]) for one in broken] == HOSTILE[:-1]
-    assert kept[whole.id] == {}, "two halves that belong together are one character"
+    *broken, whole, signs = posted
+    assert [json.loads(kept[one.id]["text"]) for one in broken] == HOSTILE[:-2]
+    assert kept[whole.id] == kept[signs.id] == {}, "two halves that belong together are one character"
 
 
 async def test_live_news_with_hostile_text_are_stored(mirror: GuildMirror, world: World, guild: Guild) -> None:

@@ -48,7 +48,7 @@ async def test_what_happens_is_heard(client: DiscordAccount, world: World, gener
     assert created.updates
     assert created.updates.posted[0].text == "hello"
     assert edited.updates
-    assert edited.updates.edited[0].text == "hello there"
+    assert [one.text for one in edited.updates.patched] == ["hello there"]
     assert unfurled.updates
     assert "a preview" in str(unfurled.updates)
     assert deleted.updates
@@ -63,7 +63,9 @@ async def test_old_messages_are_heard_of_too(client: DiscordAccount, world: Worl
     world.delete(general, [one.id for one in others])
     edited, deleted = await next_hint(client, of_news), await next_hint(client, of_news)
     assert edited.updates
-    assert edited.updates.edited[0].text == "changed after years"
+    [patch] = edited.updates.patched
+    assert patch.whole is not None
+    assert patch.whole.text == "changed after years"
     assert deleted.updates
     assert len(deleted.updates.deleted) == len(others)
 

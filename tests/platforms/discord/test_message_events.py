@@ -28,9 +28,19 @@ def test_a_message_is_posted() -> None:
 
 def test_a_real_edit_brings_its_message() -> None:
     """H-33, H-37: however old, and even if nobody ever stored it."""
-    told = news("MESSAGE_UPDATE", **message(5, content="new", edited_timestamp=EDITED))
+    told = news("MESSAGE_UPDATE", **message(5, content="new", edited_timestamp=EDITED, reactions=[]))
     assert [(one.text, one.edited_at) for one in told.edited] == [("new", datetime(2026, 2, 3, 4, 5, 6, tzinfo=UTC))]
     assert not told.patched
+
+
+def test_an_edit_that_says_nothing_of_reactions_takes_none_away() -> None:
+    """Events of reactions tell when they go; who never stored the message takes the whole of it."""
+    told = news("MESSAGE_UPDATE", **message(5, content="new", edited_timestamp=EDITED))
+    [patch] = told.patched
+    assert not told.edited
+    assert (patch.reactions, patch.text) == (None, "new")
+    assert patch.whole is not None
+    assert (patch.whole.text, patch.whole.edited_at) == ("new", patch.edited_at)
 
 
 def test_a_preview_is_no_edit() -> None:

@@ -62,6 +62,13 @@ def test_a_word_is_short_enough_to_be_stored(texts: list[str]) -> None:
     assert all(len(word.text.encode()) <= 2_046 for text in texts for word in words_of(text * 1_000))
 
 
+@pytest.mark.parametrize("text", ["-" * 300, "> " * 10_000, "\n" * 201])
+def test_a_long_text_without_a_word_has_no_words(text: str) -> None:
+    """A line of signs is a message like any other, and keeps no other from being stored."""
+    assert vector([text]) == ""
+    assert re.fullmatch(r"'by:1' 'tide':\d", vector([text, "tide"], ["by:1"]))
+
+
 def test_a_phrase_does_not_reach_over_two_texts() -> None:
     """Between the text of a message and the name of its file there is a step too many."""
     assert vector(["red dragon", "", "wing"]) == "'red':1 'dragon':2 'wing':4"

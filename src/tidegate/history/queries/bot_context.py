@@ -173,12 +173,16 @@ def fitting(messages: Sequence[dict[str, Any]], chars: int | None) -> list[dict[
 
 @dataclass(frozen=True, slots=True)
 class _ContextRow:
-    """A message of a context. *hidden* is the text of a deleted one, *quote_hidden* a piece of one that it answers."""
+    """A message of a context. *hidden* is the text of a deleted one, *quote_hidden* a piece of one that it answers.
+
+    *files* are its own, *forwarded* those of a message that it forwards.
+    """
 
     row: asyncpg.Record
     stored: StoredContent
     answered: asyncpg.Record | None
     files: Sequence[AttachedFile]
+    forwarded: Sequence[AttachedFile]
     hidden: bool
     quote_hidden: bool
 
@@ -186,11 +190,13 @@ class _ContextRow:
 def _context_row(row: asyncpg.Record, part: ContextBatch, bounds: ContextBounds) -> _ContextRow:
     elsewhere = answered_channel(row["content"]) is not None
     answered = None if elsewhere else part.answered.get(row["reply_to"])
+    files = part.files.get(row["id"], ())
     return _ContextRow(
         row,
         stored_content(row, answered=None if answered is None else answered["author"]),
         answered,
-        [one for one in part.files.get(row["id"], ()) if one.role == FileRole.OWN],
+        [one for one in files if one.role == FileRole.OWN],
+        [one for one in files if one.role == FileRole.FORWARD],
         hidden=row["deleted_at"] is not None and not bounds.deleted,
         quote_hidden=answered is not None and answered["deleted_at"] is not None and not bounds.deleted,
     )
@@ -202,7 +208,7 @@ def _context_line(one: _ContextRow) -> ContextLine:
         ContextLine,
         row,
         text=with_names(_texts(row["text"], content), content.mentions or {}),
-        holds=content_words(one.stored.kind, content, one.stored.counts, one.files),
+        holds=content_words(one.stored.kind, content, one.stored.counts, [*one.files, *one.forwarded]),
         forwarded="" if content.forward is None else forward_words(content.forward),
         service=content.service or row["service"],
         answers=_answer(one),

@@ -89,11 +89,19 @@ async def versions(connection: Connection, key: ChannelKey, patches: Sequence[Pa
     made: list[Message] = []
     for patch in patches:
         before = known.get(patch.id)
-        after = patch.whole if patch.whole is not None or before is None else patched(before, patch)
+        after = patched(before, patch) if before is not None and patch.whole is None else patch.whole
+        if after is not None and before is not None and after is patch.whole and patch.reactions is None:
+            after = _with_reactions_of(before, after)
         if after is not None:
             known[patch.id] = after
             made.append(after)
     return made
+
+
+def _with_reactions_of(before: Message, message: Message) -> Message:
+    """A message whose event says nothing about reactions, with those that it had, and with their pictures."""
+    pictures = (file for file in before.further_files if file.role is FileRole.REACTION)
+    return replace(message, reactions=before.reactions, further_files=(*message.further_files, *pictures))
 
 
 async def previewed(connection: Connection, key: ChannelKey, previews: Sequence[Previewed]) -> list[Message]:

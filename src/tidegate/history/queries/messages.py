@@ -359,12 +359,18 @@ async def hold(connection: Connection, key: ChannelKey) -> None:
 
 # Values that are stored in place of those received
 
+_SHOWN = frozenset(
+    {FileRole.FORWARD, FileRole.COMPONENT, FileRole.STICKER, FileRole.POLL, FileRole.STORY, FileRole.RICH}
+)
+"""Where a message shows files that its reader takes for its own: ``has:`` finds it by them."""
+
 
 def _words(message: Message, content: Mapping[str, Any] | None) -> str:
     tags = author_tags(message.author, message.author_id)
-    if not message.files and not content:
+    if not message.files and not content and not message.further_files:
         return vector([message.text], tags + content_tags(message.text, [], None) if "://" in message.text else tags)
-    tags += content_tags(message.text, [file.form.value for file in message.files], content)
+    shown = [*message.files, *(file for file in message.further_files if file.role in _SHOWN)]
+    tags += content_tags(message.text, [file.form.value for file in shown], content)
     return vector([message.text, *[file.name for file in message.files], *content_texts(content)], tags)
 
 

@@ -153,6 +153,7 @@ def content_words(kind: str, content: MessageContent, counts: MessageCounts, fil
     if content is PLAIN and kind == MessageKind.TEXT and not files:
         return []
     details, link = content.details or {}, content.preview
+    embeds = content.embeds if content.forward is None else (*content.embeds, *content.forward.embeds)
     further = [file_words(file, details) for file in files] or sticker_words(details)
     if not further and kind in (MessageKind.STICKER, *_TIMED, MessageKind.PHOTO):
         further = [kind]  # its file is gone, or not named
@@ -160,7 +161,7 @@ def content_words(kind: str, content: MessageContent, counts: MessageCounts, fil
         *further,
         kind_words(kind, content),
         "" if content.poll is None else poll_words(content.poll, counts),
-        *(embed_words(one) for one in content.embeds[:_MOST_EMBEDS]),
+        *(embed_words(one) for one in embeds[:_MOST_EMBEDS]),
         "" if link is None else f"link: {inner(link.title or link.site or link.url, _LONGEST_TEXT)}",
         *(f"text: {inner(text, _LONGEST_FURTHER)}" for text in content.texts[:_MOST_EMBEDS]),
     ]

@@ -20,8 +20,8 @@ class Patch:
     Without *edited_at* it is not an edit: the platform only filled in a preview. Such a patch has no text and makes no
     revision. One with an older *edited_at* than the stored one is late and changes nothing. *raw* is merged into the
     stored one, key by key: null removes a key. *further_files* take the place of those in the same places. *read* tells
-    kind and content by the merged result. *whole* is the current message where the platform sent all of it, for a
-    channel in which it was never stored. *marks* are those that were set (true) or removed.
+    kind and content by the merged result. *whole* is the current message where the platform sent all of it; of a stored
+    message it keeps the reactions where the patch has none. *marks* are those that were set (true) or removed.
     """
 
     id: MessageId

@@ -70,10 +70,16 @@ def _in_word(word: str, looked_for: tuple[tuple[str, ...], tuple[str, ...]]) -> 
     plain = folded(word)
     if plain.startswith(words) and words:
         return [(word, True)]
-    found = sorted((plain.index(run), run) for run in runs if run in plain)
-    if not found or len(plain) != len(word):  # folding changed the length: no place in it can be named
-        return [(word, bool(found))]
-    at, run = found[0]
-    end = at + len(run)
-    rest = _in_word(word[end:], looked_for) if end < len(word) else []
-    return [*([(word[:at], False)] if at else []), (word[at:end], True), *rest]
+    if not any(run in plain for run in runs):
+        return [(word, False)]
+    if len(plain) != len(word):  # folding changed the length: no place in it can be named
+        return [(word, True)]
+    pieces: list[Piece] = []
+    at = 0
+    for match in re.finditer("|".join(map(re.escape, sorted(runs, key=len, reverse=True))), plain):
+        pieces += [(word[at : match.start()], False)] if match.start() > at else []
+        pieces.append((word[match.start() : match.end()], True))
+        at = match.end()
+        if plain.startswith(words, at) and words:
+            return [*pieces, (word[at:], True)]
+    return [*pieces, (word[at:], False)] if at < len(word) else pieces

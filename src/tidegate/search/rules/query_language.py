@@ -81,9 +81,12 @@ class Query:
 
 @dataclass(slots=True)
 class _Reading:
-    """What was read of a search so far. Each of *groups* are words and phrases of which one is enough."""
+    """What was read of a search so far. Each of *groups* are words and phrases of which one is enough.
 
-    groups: list[list[str]] = field(default_factory=list)
+    Of what was typed as one word, such as ``wi-fi``, all parts are needed.
+    """
+
+    groups: list[list[list[str]]] = field(default_factory=list)
     excluded: list[str] = field(default_factory=list)
     typed: list[str] = field(default_factory=list)
     given: dict[str, str] = field(default_factory=dict)
@@ -91,18 +94,21 @@ class _Reading:
     has_not: list[str] = field(default_factory=list)
     after_or: bool = False
 
-    def take(self, query: str, typed: str, *, excluded: bool) -> None:
-        """A word or phrase, as PostgreSQL looks it up; one without a letter or digit says nothing."""
-        if excluded:
-            self._refuse_after_or()
-            self.excluded += [query] if query else []
+    def exclude(self, query: str) -> None:
+        """A word or phrase that must be missing, as PostgreSQL looks it up; empty if it has no letter or digit."""
+        self._refuse_after_or()
+        self.excluded += [query] if query else []
+
+    def take(self, parts: list[str], typed: str) -> None:
+        """A word or phrase, as PostgreSQL looks its parts up; one without a letter or digit says nothing."""
+        if not parts:
+            self.refuse_open_end()
             return
-        if query:
-            self.typed.append(typed)
-            if self.after_or:
-                self.groups[-1].append(query)
-            else:
-                self.groups.append([query])
+        self.typed.append(typed)
+        if self.after_or:
+            self.groups[-1].append(parts)
+        else:
+            self.groups.append([parts])
         self.after_or = False
 
     def take_or(self) -> None:
@@ -144,8 +150,13 @@ class _Reading:
 
     @property
     def required(self) -> tuple[str, ...]:
-        said = [one[0] if len(one) == 1 else f"({' | '.join(f'({word})' for word in one)})" for one in self.groups]
+        said = [part for group in self.groups for part in (group[0] if len(group) == 1 else [_any_of(group)])]
         return tuple(dict.fromkeys(said))
+
+
+def _any_of(group: list[list[str]]) -> str:
+    """Words and phrases of which one is enough."""
+    return f"({' | '.join('(' + ' & '.join(parts) + ')' for parts in group)})"
 
 
 def read_query(text: str, here: Here) -> Query:
@@ -156,13 +167,19 @@ def read_query(text: str, here: Here) -> Query:
         if name is not None and (in_quotes is not None or bare or name.lower() in {*_FILTERS, *_ALIASES}):
             read.take_filter(name.lower(), (in_quotes or bare or "").strip(), excluded=minus is not None)
         elif phrase is not None:
-            read.take(_in_order(phrase), phrase, excluded=minus is not None)
+            in_order = _in_order(phrase)
+            if minus:
+                read.exclude(in_order)
+            else:
+                read.take([in_order] if in_order else [], phrase)
         elif word == _OR and not minus:
             read.take_or()
         else:
             typed = word if name is None else name
-            for query in from_the_beginning(typed):
-                read.take(query, typed, excluded=minus is not None)
+            if minus:
+                read.exclude(_together(typed))
+            else:
+                read.take(from_the_beginning(typed), typed)
     read.refuse_open_end()
     given = read.given
     found = Query(
@@ -211,6 +228,16 @@ def from_the_beginning(word: str) -> list[str]:
 
 def _in_order(phrase: str) -> str:
     return _followed(_without_ends(words_of(phrase)))
+
+
+def _together(word: str) -> str:
+    """What was typed as one word as the phrase of its parts, the last of them from its beginning on.
+
+    To exclude ``e-mail`` must not exclude all texts with a word that begins with e.
+    """
+    words = _without_ends(words_of(word))
+    is_open = bool(words) and not words[-1].pair
+    return f"{_followed(words)}{':*' if is_open else ''}"
 
 
 def _runs(words: list[Word]) -> list[list[Word]]:

@@ -107,12 +107,13 @@ def awaited_tag(number: str) -> str:
 def content_tags(text: str, forms: Iterable[str], content: Mapping[str, Any] | None) -> list[str]:
     """The tags by which ``has:`` finds a message, and a preview its message; *forms* are those of its files."""
     content = content or {}
+    forward = content.get("forward") or {}
     has = {one for form in forms for one in ("file", _OF_FORM.get(form, "file"))}
     if "poll" in content:
         has.add("poll")
-    if "embeds" in content:
+    if "embeds" in content or "embeds" in forward:
         has.add("embed")
-    if "preview" in content or _has_link(text, content.get("formatting", ())):
+    if "preview" in content or _has_link(text, content.get("formatting", ())) or _has_link(forward.get("text", ""), ()):
         has.add("link")
     tags = [HAS_TAGS[one] for one in sorted(has)]
     if "awaited_preview" in content:

@@ -113,7 +113,7 @@ def vector(texts: Iterable[str], tags: Iterable[str] = ()) -> str:
 def _placed(text: str, steps: int) -> str:
     """The words of an ASCII text with their places, all in one go: there are very many texts."""
     words = text.encode().translate(_PLAIN).decode().split()
-    if len(words) > len(_PLACES) or (len(text) > _LONGEST_WORD and max(map(len, words)) > _LONGEST_WORD):
+    if len(words) > len(_PLACES) or (len(text) > _LONGEST_WORD and max(map(len, words), default=0) > _LONGEST_WORD):
         return _placed_in_any(text.split(_STEP))
     parts = [""] * (2 * len(words))
     parts[::2], parts[1::2] = words, _PLACES[: len(words)]

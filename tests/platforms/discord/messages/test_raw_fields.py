@@ -86,6 +86,7 @@ class TestWhatIsKept:
         [
             (f"{CDN}?ex=1&is=2&hm=3", CDN),
             ("https://media.discordapp.net/external/a.png?width=5", "https://media.discordapp.net/external/a.png"),
+            ("https://cdn.discordapp.com/a.png?v=1.2&ex=3&", "https://cdn.discordapp.com/a.png"),
             ("http://127.0.0.1:5/attachments/1/2/x.png?ex=1&is=2&hm=3", "http://127.0.0.1:5/attachments/1/2/x.png"),
             ("https://example.org/a?ex=1&hm=3", "https://example.org/a?ex=1&hm=3"),
             ("https://example.org/attachments/a?page=3", "https://example.org/attachments/a?page=3"),

@@ -33,10 +33,11 @@ def _posted(data: Json, name: NameOf) -> ChannelUpdates:
 def _edited(data: Json, name: NameOf) -> ChannelUpdates:
     """A real edit with its whole message becomes an edit; any other event changes only the fields it contains.
 
+    Without reactions in it, the event says nothing about them: a message that lost them is told by events of theirs.
     The results of a poll come with the event that closes it, and are numbers.
     """
     whole = message_of(data, name) if all(key in data for key in _WHOLE) else None
-    if whole is not None and whole.edited_at is not None:
+    if whole is not None and whole.edited_at is not None and "reactions" in data:
         return ChannelUpdates(None, edited=[whole])
     edited = edited_at(data)
     number = MessageId(int(data["id"]))

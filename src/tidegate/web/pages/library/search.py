@@ -65,11 +65,14 @@ class SearchPageQuery(BaseModel):
 
     @property
     def words(self) -> str:
-        """The whole search in the query language; *until* takes its own day in."""
+        """The whole search in the query language; *until* takes its own day in.
+
+        What was typed comes last, because a quote that is left open reaches to the end.
+        """
         end = self.until + timedelta(days=1) if self.until and self.until < date.max else self.until
         chosen = {"in": self.channel, "from": self.author, "after": self.since, "before": end, "has": self.has}
         cleaned = {name: str(value).replace('"', " ").strip() for name, value in chosen.items()}
-        return " ".join([self.q, *(f'{name}:"{value}"' for name, value in cleaned.items() if value)]).strip()
+        return " ".join([*(f'{name}:"{value}"' for name, value in cleaned.items() if value), self.q]).strip()
 
     def given(self) -> dict[str, str]:
         """What was asked for, without what was left as it is."""
