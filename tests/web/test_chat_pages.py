@@ -312,9 +312,9 @@ async def test_pages_say_what_is_still_to_be_completed(
     await database.pool.execute("UPDATE messages SET kind = '' WHERE id IN (1, 2)")
     for path in at:
         text = (await client.get(path)).text
-        assert ("complete history" in text, "complete, some details still being read" in text) == (False, True)
+        assert ("complete history" in text, "complete, some details still to be read" in text) == (False, True)
     for path in (at[1], f"/channels/{harbour.key}/messages"):
-        assert "2 of 5 messages are being completed" in (await client.get(path)).text
+        assert "2 of 5 messages are still to be completed" in (await client.get(path)).text
 
 
 async def test_very_many_messages_are_not_counted_for_a_page(
@@ -327,10 +327,10 @@ async def test_very_many_messages_are_not_counted_for_a_page(
         await store(connection, harbour, *(wrote(n, ADA, "x") for n in range(1, 6)))
     await database.pool.execute("UPDATE messages SET kind = '' WHERE id IN (1, 2)")
     at = f"/channels/{harbour.key}/options"
-    assert "2 of more than 3 messages are being completed" in (await client.get(at)).text
+    assert "2 of more than 3 messages are still to be completed" in (await client.get(at)).text
     await database.pool.execute("UPDATE messages SET kind = ''")
     page = (await client.get(at)).text
-    assert "More than 3 messages are being completed" in page
+    assert "More than 3 messages are still to be completed" in page
     assert "more than 3 messages," in page
 
 

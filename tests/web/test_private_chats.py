@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 import httpx
 import pytest
 
+from tests.held import NOON
 from tests.history.rich_messages import wrote
 from tests.history.stored_messages import kept
 from tests.recorded_events import can_be_told
@@ -21,6 +22,7 @@ from tidegate.core.ids import ChannelId, UserId
 from tidegate.core.message_content import Person
 from tidegate.database.pool import Database
 from tidegate.events.kinds.channels import ChannelRead
+from tidegate.events.kinds.lanes import LanePaused
 from tidegate.events.queries import feed
 from tidegate.history.queries import messages
 from tidegate.people.queries import people
@@ -60,6 +62,8 @@ async def chat(database: Database, kept: KnownChannel) -> KnownChannel:
         await connection.execute("UPDATE commands SET result = $1, state = 'done'", {"channels": [{"title": TITLE}]})
         read = ChannelRead(channel=found.number, topic=None, messages=2, archives=0)
         await feed.record(connection, TITLE, read)
+        for scope, key in (("chat", f"{NUMBER}"), ("bucket", f"GET history {NUMBER}")):
+            await feed.record(connection, "reader", LanePaused(scope=scope, key=key, until=NOON))
     return found
 
 
@@ -117,8 +121,11 @@ async def test_what_is_public_is_told_all_the_same(
     assert [one["channel"] for one in (await client.get("/api/channels")).json()["channels"]] == [7]
     assert (await client.get("/api/search?q=tower")).json()["results"] != []
     assert (await client.get(f"/api/people/telegram/{ADA.id}")).json()["name"] == ADA.name
+    async with database.transaction() as connection:
+        await feed.record(connection, "reader", LanePaused(scope="bucket", key="GET history 7", until=NOON))
+    await can_be_told(database)
     kinds = {event["kind"] for event in (await client.get("/api/feed?limit=500")).json()["events"]}
-    assert "channel.enabled" in kinds
+    assert kinds >= {"channel.enabled", "lane.paused"}
 
 
 async def test_the_feed_moves_past_them(client: httpx.AsyncClient, database: Database, chat: KnownChannel) -> None:

@@ -29,8 +29,8 @@ class PartialShare:
             return ""
         are = "is" if self.partial == 1 else "are"
         if self.partial > COUNTED:
-            return f"{_counted(self.partial).capitalize()} messages are being completed"
-        return f"{_counted(self.partial)} of {_counted(self.stored)} messages {are} being completed"
+            return f"{_counted(self.partial).capitalize()} messages are still to be completed"
+        return f"{_counted(self.partial)} of {_counted(self.stored)} messages {are} still to be completed"
 
 
 def _counted(number: int) -> str:

@@ -44,7 +44,7 @@ class CoverageBar:
         if not self.covered:
             return "Nothing is covered yet."
         if not self.holes:
-            return "No gaps; some messages are still being completed." if self.partial else "Complete."
+            return "No gaps; some messages are still to be completed." if self.partial else "Complete."
         held = f"{self.share:.0%}" if 0.01 <= self.share <= 0.99 else "less than 1%" if self.share < 0.5 else "over 99%"
         return f"{held} covered, {self.holes:,} {'gap' if self.holes == 1 else 'gaps'}."
 

@@ -84,7 +84,7 @@ def history_words(bar: CoverageBar | None, *, full: bool) -> str:
     if bar is None or not bar.covered:
         return f"{what}: nothing read yet"
     if not bar.holes:
-        return f"{what}: complete, some details still being read" if bar.partial else f"{what}: complete history"
+        return f"{what}: complete, some details still to be read" if bar.partial else f"{what}: complete history"
     return f"{what}: {share_words(bar.share)} read, {counted(bar.holes, 'gap')}"
 
 
