@@ -41,7 +41,7 @@ from tidegate.history.rules.backfill_plan import PortionBudget
 from tidegate.lanes import Lane
 from tidegate.lanes.queries.calls import CallLog
 from tidegate.loopback.owned_account import add_account, open_lane
-from tidegate.media.fetching import AccountMedia, MediaSetup
+from tidegate.media.file_fetcher import AccountMedia, MediaSetup
 from tidegate.media.local_store import LocalStore
 from tidegate.media.queries import media_rules
 from tidegate.media.rules.media_policy import MediaRule

@@ -19,7 +19,7 @@ from tidegate.lanes import Lane
 from tidegate.loopback.telegram import World
 from tidegate.loopback.telegram.world.channels import Channel
 from tidegate.loopback.telegram.world.file_content import File
-from tidegate.media.fetching import AccountMedia, FetchResult, MediaSetup
+from tidegate.media.file_fetcher import AccountMedia, FetchResult, MediaSetup
 from tidegate.media.local_store import LocalStore
 from tidegate.media.queries import media_rules
 from tidegate.media.rules.media_policy import MediaRule

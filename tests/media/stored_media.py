@@ -10,7 +10,7 @@ from tidegate.channels.queries.channels import KnownChannel, MirrorOptions
 from tidegate.core.ids import FileId
 from tidegate.database.pool import Connection
 from tidegate.history.queries import messages
-from tidegate.media.noted_files import note_files
+from tidegate.media.file_decisions import note_files
 from tidegate.platforms.interface import File, FileForm, FileHandle, FileKind, FileRole, Message
 
 

@@ -23,7 +23,7 @@ from tidegate.events.queries import feed
 from tidegate.history.ingest import IngestTally, take_in
 from tidegate.history.queries import deletions, erasure, messages
 from tidegate.history.queries.timeline import files_of
-from tidegate.media.noted_files import apply_policy
+from tidegate.media.file_decisions import apply_policy
 from tidegate.media.policy_requests import PolicyRequest, change_policy
 from tidegate.media.queries import (
     media_blobs,

@@ -19,7 +19,7 @@ from tidegate.core.ids import Sha256
 from tidegate.loopback.telegram import World
 from tidegate.loopback.telegram.world.file_content import File
 from tidegate.media import store_maintenance
-from tidegate.media.fetching import MediaSetup
+from tidegate.media.file_fetcher import MediaSetup
 from tidegate.media.queries import media_blobs
 from tidegate.media.store import MediaStore, key_of
 from tidegate.media.thumbnails.thumbnail_loop import ThumbnailLoop

@@ -22,7 +22,7 @@ from tidegate.database.pool import Address, Database
 from tidegate.demo.telegram_account import HOURLY
 from tidegate.loopback.counting_world import World, make_world
 from tidegate.media import store_maintenance
-from tidegate.media.fetching import AT_ONCE, MediaSetup
+from tidegate.media.file_fetcher import AT_ONCE, MediaSetup
 from tidegate.media.local_store import LocalStore
 
 __all__ = ["harbour"]  # a fixture

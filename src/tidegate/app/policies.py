@@ -10,7 +10,7 @@ from tidegate.archives.rules.set_assembly import SetPolicy
 from tidegate.cycles.cycle import CyclePolicy
 from tidegate.history.history_pages import HistoryPolicy
 from tidegate.history.rules.backfill_plan import PortionBudget
-from tidegate.media.fetching import MediaSetup
+from tidegate.media.file_fetcher import MediaSetup
 from tidegate.media.local_store import LocalStore
 from tidegate.media.s3_store import open_s3_store
 from tidegate.media.store import MediaStore

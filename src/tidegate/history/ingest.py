@@ -20,7 +20,7 @@ from tidegate.database.pool import Connection, now_of
 from tidegate.history.queries import deletions, message_patches, messages
 from tidegate.history.queries.messages import StoredPage
 from tidegate.media import avatars
-from tidegate.media.noted_files import note_files
+from tidegate.media.file_decisions import note_files
 from tidegate.people.queries import people
 from tidegate.platforms.interface import ChannelUpdates, FileHandle, FileKind, Message, Topic
 from tidegate.scans.queries import topic_titles

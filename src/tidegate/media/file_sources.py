@@ -12,7 +12,7 @@ from tidegate.core.errors import Refused
 from tidegate.core.ids import FileId, MessageId
 from tidegate.database.pool import Database
 from tidegate.lanes import Lane
-from tidegate.media.noted_files import SAFETY, facts_of, files_in, still_of
+from tidegate.media.file_decisions import SAFETY, facts_of, files_in, still_of
 from tidegate.media.queries import media_files
 from tidegate.media.queries.media_files import RenewedHandle, WantedFile
 from tidegate.media.queries.media_rules import MediaPolicy

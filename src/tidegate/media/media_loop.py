@@ -13,7 +13,7 @@ from tidegate.core.errors import ENDS_CYCLE, PlatformError
 from tidegate.core.ids import AccountId
 from tidegate.database.pool import TROUBLE, Database
 from tidegate.lanes import Lane
-from tidegate.media.fetching import AccountMedia, FetchResult, MediaSetup
+from tidegate.media.file_fetcher import AccountMedia, FetchResult, MediaSetup
 from tidegate.media.queries import media_files
 
 LOOK_EVERY = timedelta(seconds=10)

@@ -18,7 +18,7 @@ from tidegate.core.task_groups import each
 from tidegate.database.pool import TROUBLE, Database, now_of
 from tidegate.events.kinds.media import MediaRemoved
 from tidegate.events.queries import feed
-from tidegate.media.fetching import MediaSetup
+from tidegate.media.file_fetcher import MediaSetup
 from tidegate.media.queries import media_blobs, media_files
 from tidegate.media.queries.media_blobs import MediaBlob
 from tidegate.media.store import BytesMissing, MediaStore, StoredBytes

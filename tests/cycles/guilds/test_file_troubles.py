@@ -20,7 +20,7 @@ from tidegate.loopback.discord import World
 from tidegate.loopback.discord.world.history import Attachment
 from tidegate.loopback.discord.world.places import Guild
 from tidegate.loopback.owned_account import add_account
-from tidegate.media.fetching import FetchResult
+from tidegate.media.file_fetcher import FetchResult
 from tidegate.media.rules.fetch_retry import PAUSES
 from tidegate.media.rules.media_policy import MediaRule
 from tidegate.platforms.discord import DISCORD

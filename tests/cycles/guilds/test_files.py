@@ -14,7 +14,7 @@ from tidegate.loopback.discord import World
 from tidegate.loopback.discord.asset_files import asset_bytes
 from tidegate.loopback.discord.world.messages.sample_files import sample_bytes
 from tidegate.loopback.discord.world.places import Guild
-from tidegate.media.fetching import AccountMedia, MediaSetup
+from tidegate.media.file_fetcher import AccountMedia, MediaSetup
 from tidegate.media.local_store import LocalStore
 from tidegate.media.queries import avatars
 from tidegate.platforms.discord.file_reader import METHOD as FILE

@@ -32,8 +32,8 @@ from tidegate.events.kinds.media import MediaFailed, MediaKept
 from tidegate.events.queries import feed
 from tidegate.lanes import Lane
 from tidegate.media.download import FetchedFile, fetch_file
+from tidegate.media.file_decisions import apply_policy
 from tidegate.media.file_sources import FileSource, FileSources, NotKept, SourceLost
-from tidegate.media.noted_files import apply_policy
 from tidegate.media.queries import media_blobs, media_files, media_pauses, media_rules
 from tidegate.media.queries.media_files import KeptBytes, WantedFile
 from tidegate.media.queries.media_rules import MediaPolicy

@@ -28,7 +28,7 @@ from tidegate.loopback.telegram.world.file_content import AWAY, Delivery, File, 
 from tidegate.loopback.telegram.world.pictures import photo_sizes
 from tidegate.loopback.telegram.world.schema import PostSpec
 from tidegate.loopback.telegram.world.world_changes import post
-from tidegate.media.fetching import FetchResult
+from tidegate.media.file_fetcher import FetchResult
 from tidegate.media.queries import media_blobs
 from tidegate.media.rules.fetch_retry import PAUSES
 from tidegate.media.rules.media_policy import MediaAction, MediaRule, PolicyKind
