@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import asyncpg
 
-def by_name_or_number(row: str, *, lock: bool) -> str:
-    """The end of a query for one *row*, an alias; its arguments are ``wanted(name)``.
+from tidegate.database.pool import Connection
+
+
+async def find_row(
+    connection: Connection, query: str, row: str, name: str | int, *, lock: bool
+) -> asyncpg.Record | None:
+    """The one *row*, an alias in the *query*, of that name or number; *lock* keeps it from changing.
 
     A text is a name first, since a name may look like another row's number. A number is never taken for a name.
     """
     where = f"WHERE {row}.id::text = $1 OR ({row}.name = $1 AND $2) ORDER BY $2 AND {row}.name = $1 DESC LIMIT 1"
-    return f"{where} FOR UPDATE OF {row}" if lock else where
-
-
-def wanted(name: str | int) -> tuple[str, bool]:
-    """The arguments of ``by_name_or_number``."""
-    return str(name), isinstance(name, str)
+    locked = f"FOR UPDATE OF {row}" if lock else ""
+    return await connection.fetchrow(f"{query} {where} {locked}", str(name), isinstance(name, str))

@@ -23,7 +23,7 @@ from tidegate.events.kinds.reminders import (
 )
 from tidegate.events.queries import feed
 from tidegate.reminders.definition import Reminder
-from tidegate.reminders.queries.name_lookup import by_name_or_number, wanted
+from tidegate.reminders.queries.name_lookup import find_row
 from tidegate.reminders.queries.targets import NOT_WRITTEN_TO
 from tidegate.reminders.reminder_parser import as_written, parse_reminder
 
@@ -150,7 +150,7 @@ async def find(connection: Connection, name: str | ReminderId, *, lock: bool = F
 
     *lock* prevents others from firing or changing it.
     """
-    row = await connection.fetchrow(f"{_KEPT} {by_name_or_number('r', lock=lock)}", *wanted(name))
+    row = await find_row(connection, _KEPT, "r", name, lock=lock)
     if row is None:
         names = await connection.fetch(
             'SELECT name FROM reminders ORDER BY natural_order(lower(name)) COLLATE "C" LIMIT 6'

@@ -12,7 +12,7 @@ from tidegate.core.ids import ChannelId, ChannelKey, TargetListId
 from tidegate.database.pool import Connection
 from tidegate.events.kinds.reminders import ListAdded, ListChanged, ListRemoved, ListRenamed
 from tidegate.events.queries import feed
-from tidegate.reminders.queries.name_lookup import by_name_or_number, wanted
+from tidegate.reminders.queries.name_lookup import find_row
 
 LONGEST_NAME = 200
 
@@ -56,7 +56,7 @@ async def find(connection: Connection, name: str | int, *, lock: bool = False) -
 
     *lock* prevents others from changing the list, and from storing reminders that go to it.
     """
-    row = await connection.fetchrow(f"{_LIST} {by_name_or_number('l', lock=lock)}", *wanted(name))
+    row = await find_row(connection, _LIST, "l", name, lock=lock)
     if row is None:
         raise NotThere(f'list "{name}"', "See them with: tidegate reminder targets")
     return SavedList(**dict(row))
