@@ -73,11 +73,6 @@ def kind_words(kind: str, *, forum: bool) -> str:
     return "Forum" if forum else _KINDS.get(kind, kind.capitalize())
 
 
-def mirror_words(*, enabled: bool, full: bool) -> str:
-    """How much of a channel is mirrored."""
-    return "Not mirrored" if not enabled else "All messages" if full else "Archives only"
-
-
 def history_words(bar: CoverageBar | None, *, full: bool) -> str:
     """How much of a channel's history is stored; *full* counts messages, otherwise the files of archives."""
     what = "Messages" if full else "Files"
