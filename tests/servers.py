@@ -20,7 +20,7 @@ from tidegate.database.embedded.server import ServerLease
 from tidegate.database.embedded.server_access import ADMIN, DATABASE
 from tidegate.database.pool import Address
 
-FAST = ["fsync=off", "max_connections=400", "shared_buffers=64MB"]
+FAST = ["fsync=off", "full_page_writes=off", "max_connections=400", "shared_buffers=64MB"]
 DEBIAN = Path("/usr/lib/postgresql/15/bin")
 MISSING_DEBIAN = "Debian's PostgreSQL 15 is not installed here (apt-get install postgresql-15), so it was not tested."
 MISSING_BOUNCER = "pgbouncer is not installed here (apt-get install pgbouncer), so poolers were not tested."
