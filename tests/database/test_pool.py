@@ -355,3 +355,11 @@ async def test_a_transaction_that_is_cancelled_is_rolled_back_in_order(database:
         await working
     assert complaints == []
     assert await database.pool.fetchval("SELECT world FROM house") is None
+
+
+async def test_sessions_of_the_embedded_server_are_opened_anew(database: Database) -> None:
+    """What one holds in the server's memory ends with it; on a server of the operator's own each stays."""
+    before = await database.pool.fetchval("SELECT pg_backend_pid()")
+    await database.renew_sessions()
+    after = await database.pool.fetchval("SELECT pg_backend_pid()")
+    assert (after != before) == database.address.is_embedded

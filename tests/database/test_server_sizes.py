@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from tests.servers import make_home
 from tidegate.database.embedded.server import ServerLease
-from tidegate.database.embedded.server_sizes import kept_in_memory, memory_here, wal_segment
+from tidegate.database.embedded.server_sizes import kept_in_memory, memory_here, reads_of, wal_segment
 
 GIB = 1 << 30
 MACHINE = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
@@ -34,7 +34,7 @@ def test_what_is_needed_within_bounds(memory: int, data: int) -> None:
     """A small machine keeps most of its memory, small data takes little, and all get something."""
     kept = kept_in_memory(memory, data)
     assert 32 << 20 <= kept <= GIB
-    assert kept in (32 << 20, 128 << 20, GIB, memory // 4, 2 * data)
+    assert kept in (32 << 20, 64 << 20, GIB, memory // 4, 2 * data)
     assert kept == 32 << 20 or kept <= memory // 4
 
 
@@ -90,3 +90,23 @@ async def test_little_of_the_log_is_kept(home: Path) -> None:
     finally:
         seat.leave()
     assert kept == 2 * wal_segment(home / "postgresql") == 2 << 20
+
+
+@pytest.mark.parametrize(("data", "version", "method"), [(0, "18", "sync"), (GIB, "18", None), (0, "16", None)])
+def test_only_large_data_is_read_ahead_by_processes(data: int, version: str, method: str | None) -> None:
+    """Small data fits into memory. An older server, whose data is still to be upgraded, does not know the setting."""
+    assert reads_of(data, version=version).get("io_method") == method
+
+
+async def test_small_data_has_a_small_server(home: Path) -> None:
+    """No process reads ahead, none serves subscriptions, and no database is there that nobody uses."""
+    seat = ServerLease(home)
+    try:
+        connection = await asyncpg.connect(seat.address.direct)
+        kinds = {row[0] for row in await connection.fetch("SELECT backend_type FROM pg_stat_activity")}
+        databases = {row[0] for row in await connection.fetch("SELECT datname FROM pg_database")}
+        await connection.close()
+    finally:
+        seat.leave()
+    assert not {kind for kind in kinds if "io worker" in kind or "logical replication" in kind}
+    assert databases == {"template0", "template1", "tidegate"}

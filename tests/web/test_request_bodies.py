@@ -21,9 +21,10 @@ from tests.web.api_client import client, refused
 from tests.web.visiting import sign_in, visiting
 from tidegate.database.pool import Database
 from tidegate.web.auth.operator_sign_in import signing_in
+from tidegate.web.auth.page_session import GuardedRouter
 from tidegate.web.openapi import api
 from tidegate.web.pages import guarded_pages
-from tidegate.web.server.request_bodies import MOST_FIELDS, BodyRoute, _form
+from tidegate.web.server.request_bodies import MOST_FIELDS, ApiRouter, BodyRoute, Router, _form
 from tidegate.web.server.streamed_responses import in_thread
 
 __all__ = ["client", "kept"]  # fixtures
@@ -124,14 +125,17 @@ def test_what_is_no_escape_stays(written: str) -> None:
 @pytest.mark.parametrize("router", [api, guarded_pages, signing_in], ids=["api", "pages", "sign-in"])
 def test_every_address_reads_its_bodies_so(router: APIRouter) -> None:
     """Also one that is added; files alone are taken as they come."""
-    found = [route for route in _routes(router) if {"POST", "PUT"} & (route.methods or set())]
+    found = [route for route in router.routes if isinstance(route, APIRoute) and {"POST", "PUT"} & route.methods]
     assert found
-    assert {route.path for route in found if not isinstance(route, BodyRoute)} <= {"/uploads/{name}"}
+    assert {route.path for route in found if not isinstance(route, BodyRoute)} <= {
+        "/uploads/{name}",
+        "/api/uploads/{name}",
+    }
 
 
-def _routes(router: APIRouter) -> Iterator[APIRoute]:
-    for route in router.routes:
-        if isinstance(route, APIRoute):
-            yield route
-        elif (taken_in := getattr(route, "original_router", None)) is not None:
-            yield from _routes(taken_in)
+def test_what_makes_no_such_check_is_not_taken_in() -> None:
+    """A page that forgot the sign-in is no page, and a route of the API is none either."""
+    with pytest.raises(TypeError, match="takes in no Router"):
+        GuardedRouter().take_in(Router())
+    with pytest.raises(TypeError, match="takes in no ApiRouter"):
+        GuardedRouter().take_in(ApiRouter())

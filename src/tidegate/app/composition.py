@@ -21,6 +21,7 @@ from tidegate.core.account import Account, Standing
 from tidegate.core.clock import Clock, SystemClock
 from tidegate.core.ids import AccountId
 from tidegate.core.platform import Platform
+from tidegate.core.process.memory import give_back
 from tidegate.database.embedded.server import ServerLease
 from tidegate.database.pool import TROUBLE, Address, Database
 from tidegate.database.pooler_check import refuse_transaction_pooler
@@ -116,6 +117,7 @@ async def run_worker(
     thumbnails = ThumbnailLoop(database, media_store(settings), settings.home / "media" / "drawn")
     jobs = (
         loop_lag.watch(clock),
+        give_back(clock, database.renew_sessions),
         _sweep_hourly(settings, database, clock),
         sweep_daily(database, media_setup(settings), clock),
         thumbnails.run(clock),

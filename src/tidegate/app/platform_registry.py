@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from tidegate.core import platform as known
 from tidegate.core.clock import Clock
 from tidegate.core.platform import Platform
+from tidegate.core.process.memory import without
 from tidegate.platforms.discord import DISCORD
 from tidegate.platforms.telegram import TELEGRAM
 from tidegate.platforms.whatsapp import WHATSAPP
@@ -47,7 +48,8 @@ def openers(runtime: Runtime, clock: Clock) -> Mapping[Platform, Opener]:
 
 
 def _telegram(runtime: Runtime, clock: Clock) -> PlatformAdapter:
-    from tidegate.platforms.telegram.adapter import TelegramAdapter
+    with without("PIL", "sqlite3"):  # Telethon would shrink pictures with one, and keep sessions with the other
+        from tidegate.platforms.telegram.adapter import TelegramAdapter
 
     settings = runtime.settings
     api_hash = settings.telegram_api_hash.get_secret_value() if settings.telegram_api_hash else None

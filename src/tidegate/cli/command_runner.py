@@ -11,6 +11,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from tidegate.cli.error_messages import as_sentences
+from tidegate.core.process.memory import without
 from tidegate.core.terminal import say
 
 if TYPE_CHECKING:  # loaded when a command needs them, so that --help and --version are quick
@@ -27,7 +28,8 @@ def loaded() -> LoadedSettings:
 
     They are read once: afterwards the secrets among them are removed from the environment.
     """
-    from tidegate.app import logs
+    with without("rich"):  # structlog would draw tracebacks with it
+        from tidegate.app import logs
     from tidegate.app.setting_sources import forget_secrets, load
 
     found = load()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from http import HTTPStatus
 
-from fastapi import APIRouter, FastAPI
+from fastapi import FastAPI
 from fastapi.responses import JSONResponse, Response
 from starlette.types import ASGIApp
 
@@ -29,11 +29,8 @@ from tidegate.web.server.request_rate_limit import RequestRates
 from tidegate.web.site_address import Site
 from tidegate.web.static_files import assets
 
-_api, _pages = APIRouter(), APIRouter()
-"""What every application of a process has alike: FastAPI makes ready once, at the first request, what was taken in."""
-_api.include_router(api)
-for router in (assets, signing_in, guarded_pages):
-    _pages.include_router(router)
+_pages = [*assets.routes, *signing_in.routes, *guarded_pages.routes]
+"""What every application of a process with pages has alike."""
 
 
 class _Tidegate(FastAPI):
@@ -68,13 +65,13 @@ def make_app(
     app.state.conversations = PendingSignIns()
     app.state.media_store = media_store(loaded.settings)
     app.state.without_end = (app.state.event_stream, app.state.conversations)  # ended with the process
-    app.router.routes.extend(_api.routes)
+    app.router.routes.extend(api.routes)
     _add_health(app, database)
     add_metrics(app, database)
     if pages:
         app.state.prepare = page_response.prepare
         send_to_sign_in(app)
-        app.router.routes.extend(_pages.routes)
+        app.router.routes.extend(_pages)
     return app
 
 

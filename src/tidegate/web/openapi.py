@@ -23,7 +23,7 @@ from tidegate.web.api.runs import runs
 from tidegate.web.api.search import found_messages
 from tidegate.web.api.target_lists import target_lists
 from tidegate.web.api.tokens import own_tokens
-from tidegate.web.server.request_bodies import Router
+from tidegate.web.server.request_bodies import ApiRouter
 from tidegate.web.site_address import site_of
 
 _PROBLEM = {
@@ -39,8 +39,8 @@ _PROBLEM = {
     },
 }
 
-api = Router(prefix="/api")
-for part in (
+api = ApiRouter()
+api.take_in(
     accounts,
     channels,
     commands,
@@ -55,8 +55,7 @@ for part in (
     runs,
     operations,
     own_tokens,
-):
-    api.include_router(part)
+)
 
 
 @api.get("/openapi.json", include_in_schema=False)

@@ -22,7 +22,7 @@ from tidegate.core.files.durable_files import flush
 from tidegate.database.embedded.data_folder import DataFolder
 from tidegate.database.embedded.pg_programs import CURRENT
 from tidegate.database.embedded.server_access import ADMIN, DATABASE, ROLE, ServerAccess
-from tidegate.database.embedded.server_sizes import kept_in_memory, memory_here, size_of, wal_segment
+from tidegate.database.embedded.server_sizes import kept_in_memory, memory_here, reads_of, size_of, wal_segment
 from tidegate.database.pool import Address
 
 _SETTINGS = {
@@ -34,6 +34,9 @@ _SETTINGS = {
     "log_truncate_on_rotation": "on",
     "log_rotation_age": "1d",
     "log_rotation_size": "0",
+    # No transaction of ours is serializable, and nothing subscribes to another server: neither needs memory.
+    "max_pred_locks_per_transaction": "10",
+    "max_logical_replication_workers": "0",
 }
 _WAL_SEGMENT = "--wal-segsize=1"
 """In MiB. PostgreSQL keeps two segments at least; two of its usual 16 MiB are half of a small archive."""
@@ -148,8 +151,10 @@ class Server:
     def start(self) -> None:
         """Start the server; after a crash of it, as soon as its orphaned children let go of the shared memory."""
         self.folder.forget_stale_locks(self._data)
+        data = size_of(self._data)
         sizes = {
-            "shared_buffers": f"{kept_in_memory(memory_here(), size_of(self._data)) >> 10}kB",
+            **reads_of(data, version=self._version),
+            "shared_buffers": f"{kept_in_memory(memory_here(), data) >> 10}kB",
             "min_wal_size": f"{2 * wal_segment(self._data) >> 20}MB",
         }
         settings = [*(f"{name}={value}" for name, value in (_SETTINGS | sizes).items()), *self._options]

@@ -18,7 +18,7 @@ from tidegate.web.api.commands import QUEUES_COMMAND, accepted
 from tidegate.web.api.parameters import POSITIVE, AccountNamed, Limit, Rows
 from tidegate.web.api.responses import CHANGE_REFUSALS, answer, answer_all, refusals
 from tidegate.web.auth.token_check import AsSet, InDatabase, ReaderOfAll, Steerer
-from tidegate.web.server.request_bodies import Router
+from tidegate.web.server.request_bodies import ApiRouter
 
 
 class CyclesQuery(BaseModel):
@@ -31,7 +31,7 @@ class CyclesQuery(BaseModel):
 CyclesAsked = Annotated[CyclesQuery, Query()]
 
 
-accounts = Router(prefix="/accounts", tags=["accounts"])
+accounts = ApiRouter("/accounts", tags=["accounts"])
 
 
 @accounts.get("", response_model=list[AccountRow], responses=refusals())

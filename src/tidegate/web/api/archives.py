@@ -21,10 +21,10 @@ from tidegate.database.pool import Connection
 from tidegate.web.api.parameters import BIGGEST, POSITIVE, Limit, Place, Text
 from tidegate.web.api.responses import Answers, answer, refusals
 from tidegate.web.auth.token_check import InDatabase, Reader, Steerer, channel_for
-from tidegate.web.server.request_bodies import Router
+from tidegate.web.server.request_bodies import ApiRouter
 from tidegate.web.server.streamed_responses import members
 
-archives = Router(prefix="/archives", tags=["archives"])
+archives = ApiRouter("/archives", tags=["archives"])
 
 _INSIDE = 1_000
 

@@ -19,9 +19,9 @@ from tidegate.web.api.parameters import Limit, RowsQuery, Text
 from tidegate.web.api.responses import answer, answer_all, refusals
 from tidegate.web.auth.token_check import Admin, AsSet, InDatabase, ReaderOfAll, holder
 from tidegate.web.server.heavy_request_limit import Heavy
-from tidegate.web.server.request_bodies import Router
+from tidegate.web.server.request_bodies import ApiRouter
 
-operations = Router(tags=["operations"])
+operations = ApiRouter(tags=["operations"])
 
 
 class CallsQuery(RowsQuery):

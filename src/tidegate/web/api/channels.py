@@ -36,10 +36,10 @@ from tidegate.web.api.commands import QUEUES_COMMAND, accepted
 from tidegate.web.api.parameters import BIGGEST, LONG_LIST, POSITIVE, ChannelNamed, Limit, Number, Text
 from tidegate.web.api.responses import answer, refusals
 from tidegate.web.auth.token_check import AsSet, InDatabase, Reader, Steerer, account_for, as_seen_by, channel_for
-from tidegate.web.server.request_bodies import Router
+from tidegate.web.server.request_bodies import ApiRouter
 from tidegate.web.server.streamed_responses import members
 
-channels = Router(prefix="/channels", tags=["channels"])
+channels = ApiRouter("/channels", tags=["channels"])
 
 _TOPICS = 500
 _SPANS = 1_000

@@ -13,11 +13,11 @@ from tidegate.database.pool import Connection
 from tidegate.web.api.parameters import BIGGEST
 from tidegate.web.api.responses import CHANGE_REFUSALS, answer, refusals
 from tidegate.web.auth.token_check import InDatabase, ReaderOfAll
-from tidegate.web.server.request_bodies import Router
+from tidegate.web.server.request_bodies import ApiRouter
 from tidegate.workers.documents import CommandRow, command_row
 from tidegate.workers.queries import commands as kept_commands
 
-commands = Router(prefix="/commands", tags=["commands"])
+commands = ApiRouter("/commands", tags=["commands"])
 
 QUEUES_COMMAND: dict[str, Any] = {
     "response_model": CommandRow,

@@ -23,10 +23,10 @@ from tidegate.web.api.parameters import BIGGEST, ChannelNamed, Number, Text, zon
 from tidegate.web.api.responses import Answers, refusals
 from tidegate.web.auth.token_check import InDatabase, Reader, channel_for, holder
 from tidegate.web.server.heavy_request_limit import Heavy
-from tidegate.web.server.request_bodies import Router
+from tidegate.web.server.request_bodies import ApiRouter
 from tidegate.web.server.streamed_responses import PiecewiseResponse, encoded, in_thread
 
-contexts = Router(tags=["messages"])
+contexts = ApiRouter(tags=["messages"])
 
 _MANY_MESSAGES = 1_000
 """A request for more messages is heavy."""

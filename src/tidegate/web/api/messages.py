@@ -29,9 +29,9 @@ from tidegate.web.api.parameters import BIGGEST, ChannelNamed, Limit, Number, Te
 from tidegate.web.api.responses import Answers, answer, refusals
 from tidegate.web.auth.token_check import InDatabase, Reader, channel_for, hidden_from
 from tidegate.web.file_response import avatar_response, file_response, thumbnail_response
-from tidegate.web.server.request_bodies import Router
+from tidegate.web.server.request_bodies import ApiRouter
 
-messages = Router(prefix="/channels/{channel}/messages", tags=["messages"])
+messages = ApiRouter("/channels/{channel}/messages", tags=["messages"])
 
 MessageNumber = Annotated[MessageId, Path(ge=1, le=BIGGEST)]
 
@@ -157,7 +157,7 @@ for _path, _read in (("", file), ("/thumbnail", file_thumbnail)):
 
 # Authors, with the names they had; a token for some channels sees only who wrote there
 
-known_people = Router(prefix="/people", tags=["people"])
+known_people = ApiRouter("/people", tags=["people"])
 
 PersonNumber = Annotated[UserId, Path(ge=-BIGGEST, le=BIGGEST, description="The platform's number of the person.")]
 PlatformName = Annotated[Text, Path(description="The platform, by its name.")]

@@ -5,15 +5,17 @@ from __future__ import annotations
 from http import HTTPStatus
 from typing import Annotated
 
-from fastapi import APIRouter, Path, Request
+from fastapi import Path, Request
 from fastapi.responses import Response
+from fastapi.routing import APIRoute
 
 from tidegate.web.api.parameters import Text
 from tidegate.web.api.responses import answer, refusals
 from tidegate.web.auth.token_check import InDatabase, Steerer
+from tidegate.web.server.request_bodies import ApiRouter
 from tidegate.web.uploaded_files import FileKept, take_file
 
-uploads = APIRouter(prefix="/uploads", tags=["reminders"])
+uploads = ApiRouter("/uploads", tags=["reminders"], route_class=APIRoute)
 
 _BYTES = {
     "requestBody": {

@@ -27,9 +27,9 @@ from tidegate.web.api.commands import QUEUES_COMMAND, accepted
 from tidegate.web.api.parameters import ReminderNamed, Rows, Text
 from tidegate.web.api.responses import CHANGE_REFUSALS, NO_CONTENT, answer, answer_all, refusals
 from tidegate.web.auth.token_check import AsSet, InDatabase, ReaderOfAll, Steerer
-from tidegate.web.server.request_bodies import Router
+from tidegate.web.server.request_bodies import ApiRouter
 
-reminders = Router(tags=["reminders"])
+reminders = ApiRouter(tags=["reminders"])
 
 _OPENS_RUN: dict[str, Any] = {
     "response_model": RunRow,

@@ -25,10 +25,10 @@ from tidegate.reminders.runs.run_remainder import Remainder, make_remainder
 from tidegate.web.api.parameters import BIGGEST, POSITIVE, Limit, Place, Text, Texts
 from tidegate.web.api.responses import CHANGE_REFUSALS, answer, refusals
 from tidegate.web.auth.token_check import InDatabase, ReaderOfAll, Steerer
-from tidegate.web.server.request_bodies import Router
+from tidegate.web.server.request_bodies import ApiRouter
 from tidegate.web.server.streamed_responses import members
 
-runs = Router(prefix="/runs", tags=["runs"])
+runs = ApiRouter("/runs", tags=["runs"])
 
 RunNumber = Annotated[RunId, Path(ge=1, le=BIGGEST, description="The run's number.")]
 

@@ -22,9 +22,9 @@ from tidegate.web.api.parameters import Text, days_of
 from tidegate.web.api.responses import answer, refusals
 from tidegate.web.auth.token_check import InDatabase, Reader, channel_for, hidden_from, holder
 from tidegate.web.server.heavy_request_limit import Heavy
-from tidegate.web.server.request_bodies import Router
+from tidegate.web.server.request_bodies import ApiRouter
 
-found_messages = Router(tags=["messages"])
+found_messages = ApiRouter(tags=["messages"])
 
 _MANY_RESULTS = 200
 """A request for more results is heavy."""

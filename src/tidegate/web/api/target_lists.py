@@ -26,9 +26,9 @@ from tidegate.reminders.target_list_documents import (
 from tidegate.web.api.parameters import Limit, ListNamed, Rows, RowsQuery, Text, Texts
 from tidegate.web.api.responses import CHANGE_REFUSALS, NO_CONTENT, answer, refusals
 from tidegate.web.auth.token_check import InDatabase, ReaderOfAll, Steerer
-from tidegate.web.server.request_bodies import Router
+from tidegate.web.server.request_bodies import ApiRouter
 
-target_lists = Router(prefix="/target-lists", tags=["reminders"])
+target_lists = ApiRouter("/target-lists", tags=["reminders"])
 
 
 class ListsQuery(BaseModel):

@@ -19,9 +19,9 @@ from tidegate.database.pool import Connection
 from tidegate.web.api.parameters import Text, days_of
 from tidegate.web.api.responses import CHANGE_REFUSALS, NO_CONTENT, answer, answer_all, refusals
 from tidegate.web.auth.token_check import Admin, InDatabase, channel_for
-from tidegate.web.server.request_bodies import Router
+from tidegate.web.server.request_bodies import ApiRouter
 
-own_tokens = Router(prefix="/tokens", tags=["tokens"])
+own_tokens = ApiRouter("/tokens", tags=["tokens"])
 
 
 class TokenWanted(BaseModel):

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from fastapi import Depends, Request
+from fastapi.routing import APIRoute
 
 from tidegate.access.queries import page_sessions
 from tidegate.events.queries import feed
@@ -15,6 +16,7 @@ from tidegate.web.auth.token_check import InDatabase
 from tidegate.web.menu import menu_of
 from tidegate.web.page_response import is_htmx
 from tidegate.web.server.heavy_request_limit import Heavy
+from tidegate.web.server.request_bodies import BodyRoute, Router
 from tidegate.web.site_address import site_of
 
 _READING = ("GET", "HEAD")
@@ -56,6 +58,14 @@ async def guarded(request: Request, database: InDatabase) -> SignedInVisitor:
     if request.method not in _READING:
         await csrf.require_own_form(request, visitor.change_token)
     return visitor
+
+
+class GuardedRouter(Router):
+    """A router of pages: each of them requires sign-in."""
+
+    def __init__(self, prefix: str = "", *, route_class: type[APIRoute] = BodyRoute) -> None:
+        checks = [Depends(guarded)]
+        super().__init__(route_class=route_class, prefix=prefix, include_in_schema=False, dependencies=checks)
 
 
 def _shows_menu(request: Request) -> bool:

@@ -10,13 +10,13 @@ from fastapi.responses import Response
 from tidegate.accounts.queries import accounts
 from tidegate.core.ids import ChannelKey
 from tidegate.web.api.parameters import BIGGEST, Text
+from tidegate.web.auth.page_session import GuardedRouter
 from tidegate.web.auth.token_check import InDatabase
 from tidegate.web.charts.activity_charts import activity, channel_activity, zone_from
 from tidegate.web.charts.rules.time_buckets import ChartRange
 from tidegate.web.page_response import AS_PART, live_page, page
-from tidegate.web.server.request_bodies import Router
 
-pages = Router()
+pages = GuardedRouter()
 
 
 @pages.get("/charts")

@@ -1,8 +1,6 @@
-"""The pages, one module each. ``guarded_pages`` includes them all, so that every page requires sign-in."""
+"""The pages, one module each. ``guarded_pages`` takes in routers that require sign-in, and no others."""
 
-from fastapi import Depends
-
-from tidegate.web.auth.page_session import guarded
+from tidegate.web.auth.page_session import GuardedRouter
 from tidegate.web.charts import pages as charts
 from tidegate.web.pages import (
     channel_messages,
@@ -19,33 +17,31 @@ from tidegate.web.pages import (
 from tidegate.web.pages.accounts import account_list, account_options, account_sign_in
 from tidegate.web.pages.library import archives, channel, channel_topics, channels, search, selected_channels
 from tidegate.web.pages.media import channel_files, storage
-from tidegate.web.server.request_bodies import Router
 
-guarded_pages = Router(include_in_schema=False, dependencies=[Depends(guarded)])
-for one in (
-    home,
-    charts,
-    channels,
-    selected_channels,
-    channel,
-    channel_topics,
-    archives,
-    search,
-    channel_messages,
-    channel_files,
-    storage,
-    people,
-    target_lists,
-    reminders,
-    runs,
-    account_list,
-    account_sign_in,
-    account_options,
-    settings,
-    log,
-    live_updates,
-    reminder_files,
-):
-    guarded_pages.include_router(one.pages)
+guarded_pages = GuardedRouter()
+guarded_pages.take_in(
+    home.pages,
+    charts.pages,
+    channels.pages,
+    selected_channels.pages,
+    channel.pages,
+    channel_topics.pages,
+    archives.pages,
+    search.pages,
+    channel_messages.pages,
+    channel_files.pages,
+    storage.pages,
+    people.pages,
+    target_lists.pages,
+    reminders.pages,
+    runs.pages,
+    account_list.pages,
+    account_sign_in.pages,
+    account_options.pages,
+    settings.pages,
+    log.pages,
+    live_updates.pages,
+    reminder_files.pages,
+)
 
 __all__ = ["guarded_pages"]

@@ -21,11 +21,11 @@ from tidegate.history.queries.timeline import Timeline, TimelineBounds, Timeline
 from tidegate.media.queries import avatars
 from tidegate.search.rules.query_language import read_instant
 from tidegate.web.api.parameters import BIGGEST, Number, Text, days_of
+from tidegate.web.auth.page_session import GuardedRouter
 from tidegate.web.auth.token_check import AsSet, InDatabase
 from tidegate.web.chat_view import ChatReader
 from tidegate.web.page_response import page
 from tidegate.web.pages.library.channel_head import kept_channel, opened_channel
-from tidegate.web.server.request_bodies import Router
 from tidegate.web.server.streamed_responses import in_thread
 from tidegate.web.site_address import site_of
 
@@ -33,7 +33,7 @@ _MESSAGES = TimelineBounds(60, whole_albums=True)
 _AROUND = TimelineBounds(30, whole_albums=True)
 """As many before a message as after it."""
 
-pages = Router(prefix="/channels/{key}/messages")
+pages = GuardedRouter("/channels/{key}/messages")
 
 Key = Annotated[ChannelKey, Path(ge=1, le=BIGGEST)]
 

@@ -16,6 +16,7 @@ from tidegate.events.queries import feed
 from tidegate.problems.problem import Problem
 from tidegate.reminders.queries import run_targets, runs
 from tidegate.reminders.rules.run_summary import RunState
+from tidegate.web.auth.page_session import GuardedRouter
 from tidegate.web.auth.token_check import InDatabase
 from tidegate.web.charts.activity_charts import activity, zone_from
 from tidegate.web.charts.rules.time_buckets import ChartRange
@@ -25,14 +26,13 @@ from tidegate.web.menu import LINKS, all_problems, menu_of
 from tidegate.web.page_response import page
 from tidegate.web.pages.media import storage
 from tidegate.web.pages.queries import home
-from tidegate.web.server.request_bodies import Router
 
 _LANES = 25
 _LINES = 8
 _FEED = 80  # events that are read for those lines: many become one
 _NEXT = 3
 
-pages = Router()
+pages = GuardedRouter()
 
 
 class _Part(NamedTuple):

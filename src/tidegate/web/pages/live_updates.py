@@ -10,11 +10,10 @@ from fastapi.responses import StreamingResponse
 from tidegate.core.ids import ChannelKey
 from tidegate.events.queries.feed import FeedCursor
 from tidegate.web.api.parameters import BIGGEST
-from tidegate.web.auth.page_session import SignedIn
+from tidegate.web.auth.page_session import GuardedRouter, SignedIn
 from tidegate.web.live.event_stream import EventStream
-from tidegate.web.server.request_bodies import Router
 
-pages = Router()
+pages = GuardedRouter()
 
 
 @pages.get("/events")

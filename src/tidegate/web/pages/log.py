@@ -10,16 +10,16 @@ from fastapi.responses import Response
 from tidegate.channels.queries import channel_places
 from tidegate.database.pool import Connection
 from tidegate.events.queries import feed
+from tidegate.web.auth.page_session import GuardedRouter
 from tidegate.web.auth.token_check import InDatabase
 from tidegate.web.live.activity_lines import channels_in, line
 from tidegate.web.page_response import AS_PART, live_page
 from tidegate.web.pages.queries import home, log
-from tidegate.web.server.request_bodies import Router
 
 _EVENTS = 200
 _CYCLES = 20
 
-pages = Router()
+pages = GuardedRouter()
 
 
 async def _values(connection: Connection) -> dict[str, Any]:

@@ -12,12 +12,12 @@ from tidegate.core.platform import registered_platforms
 from tidegate.media.queries import avatars
 from tidegate.people.queries import people
 from tidegate.web.api.messages import PersonNumber, PlatformName
+from tidegate.web.auth.page_session import GuardedRouter
 from tidegate.web.auth.token_check import InDatabase
 from tidegate.web.file_response import avatar_response
 from tidegate.web.page_response import page
-from tidegate.web.server.request_bodies import Router
 
-pages = Router(prefix="/people")
+pages = GuardedRouter("/people")
 
 
 @pages.get("/{platform}/{person}")

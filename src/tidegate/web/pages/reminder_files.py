@@ -5,18 +5,20 @@ from __future__ import annotations
 import re
 from http import HTTPStatus
 
-from fastapi import APIRouter, HTTPException, Request
+from fastapi import HTTPException, Request
 from fastapi.responses import Response
+from fastapi.routing import APIRoute
 
 from tidegate.archives.rules.preview_choice import picture_type
 from tidegate.reminders.queries import media_files
 from tidegate.web.api.responses import answer
+from tidegate.web.auth.page_session import GuardedRouter
 from tidegate.web.auth.token_check import InDatabase
 from tidegate.web.file_response import FILE_POLICY
 from tidegate.web.template_filters import cut
 from tidegate.web.uploaded_files import take_file
 
-pages = APIRouter()
+pages = GuardedRouter(route_class=APIRoute)
 
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 

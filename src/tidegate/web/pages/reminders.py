@@ -33,18 +33,17 @@ from tidegate.reminders.rules.schedule_text import schedule_in_words
 from tidegate.reminders.runs import run_controls
 from tidegate.reminders.runs.run_plan import make_plan
 from tidegate.web.api.parameters import Place
-from tidegate.web.auth.page_session import count_as_heavy
+from tidegate.web.auth.page_session import GuardedRouter, count_as_heavy
 from tidegate.web.auth.token_check import AsSet, InDatabase
 from tidegate.web.page_response import AS_PART, changed, go_to, live_page, page
 from tidegate.web.reminder_form_fields import WEEKDAYS, ReminderForm, form_of
-from tidegate.web.server.request_bodies import Router
 
 _GROUPS = 2_000
 _NEVER = datetime.max.replace(tzinfo=UTC)
 SENDING = (RunState.RUNNING, RunState.WAITING)
 """The states of a run that sends by itself, now or when its hours begin."""
 
-pages = Router()
+pages = GuardedRouter()
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,11 +26,11 @@ from tidegate.reminders.runs import run_controls
 from tidegate.reminders.runs.run_controls import Resolution
 from tidegate.reminders.runs.run_remainder import make_remainder
 from tidegate.web.api.parameters import BIGGEST, Place
+from tidegate.web.auth.page_session import GuardedRouter
 from tidegate.web.auth.token_check import InDatabase
 from tidegate.web.charts.activity_charts import run_progress
 from tidegate.web.csv_text import csv_text
 from tidegate.web.page_response import AS_PART, changed, go_to, live_page, page
-from tidegate.web.server.request_bodies import Router
 
 _RUNS, _TARGETS = 50, 100
 
@@ -40,7 +40,7 @@ TABS = {
 }  # fmt: skip
 """The states of a group as people read them, in the order of the tabs."""
 
-pages = Router()
+pages = GuardedRouter()
 
 RunNumber = Annotated[RunId, Path(ge=1, le=BIGGEST)]
 Before = Annotated[RunId | None, Query(ge=1, le=BIGGEST)]

@@ -31,18 +31,18 @@ from tidegate.web.auth.operator_sign_in import (
     require_password,
     signed_out,
 )
+from tidegate.web.auth.page_session import GuardedRouter
 from tidegate.web.auth.token_check import AsSet, InDatabase
 from tidegate.web.page_response import THEME_COOKIE, THEMES, changed, go_to, is_htmx, local_path, page
 from tidegate.web.refused_field import FIELD_HEADER, of_field
 from tidegate.web.server.error_responses import refusal
-from tidegate.web.server.request_bodies import Router
 from tidegate.web.site_address import site_of
 
 _YEAR = 365 * 24 * 3600
 _LIFETIMES = (("", "never"), ("7d", "after 7 days"), ("30d", "after 30 days"), ("90d", "after 90 days"),
               ("365d", "after a year"))  # fmt: skip
 
-pages = Router()
+pages = GuardedRouter()
 
 
 class TokenForm(BaseModel):

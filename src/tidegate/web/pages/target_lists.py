@@ -21,13 +21,13 @@ from tidegate.reminders.queries import group_choice, target_lists
 from tidegate.reminders.queries.group_choice import GroupFilter
 from tidegate.reminders.queries.target_lists import SavedList
 from tidegate.web.api.parameters import BIGGEST, POSITIVE, Text
+from tidegate.web.auth.page_session import GuardedRouter
 from tidegate.web.auth.token_check import InDatabase
 from tidegate.web.page_response import AS_PART, changed, go_to, live_page, page
-from tidegate.web.server.request_bodies import Router
 
 _SHOWN = 200
 
-pages = Router(prefix="/reminders/lists")
+pages = GuardedRouter("/reminders/lists")
 
 ListNumber = Annotated[TargetListId, Path(ge=1, le=BIGGEST)]
 Named = Annotated[Text, Form()]

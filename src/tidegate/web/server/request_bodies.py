@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from http import HTTPStatus
 from typing import Any, TypeVar
 
@@ -53,10 +53,28 @@ class BodyRoute(APIRoute):
 
 
 class Router(APIRouter):
-    """A router of such routes."""
+    """A router of such routes, unless it says another kind.
 
-    def __init__(self, **how: Any) -> None:
-        super().__init__(route_class=BodyRoute, **how)
+    Routers take in others' routes as they are: ``include_router`` makes each route once more for every level, and a
+    process keeps them all.
+    """
+
+    def __init__(self, *, route_class: type[APIRoute] = BodyRoute, **how: Any) -> None:
+        super().__init__(route_class=route_class, **how)
+
+    def take_in(self, *routers: Router) -> None:
+        """Answer what these routers answer, where they were made the same way as this one."""
+        for router in routers:
+            if type(router) is not type(self):
+                raise TypeError(f"{type(self).__name__} takes in no {type(router).__name__}: it has no such checks.")
+            self.routes.extend(router.routes)
+
+
+class ApiRouter(Router):
+    """A router of one part of the API, which its *tags* name in the OpenAPI document."""
+
+    def __init__(self, prefix: str = "", *, tags: Sequence[str] = (), route_class: type[APIRoute] = BodyRoute) -> None:
+        super().__init__(route_class=route_class, prefix=f"/api{prefix}", tags=list(tags))
 
 
 async def _read_body(request: Request) -> None:

@@ -20,12 +20,12 @@ from tidegate.app.setting_sources import LoadedSettings
 from tidegate.core.account import Standing
 from tidegate.database.pool import Connection, Database
 from tidegate.web.api.parameters import BIGGEST, Text
+from tidegate.web.auth.page_session import GuardedRouter
 from tidegate.web.auth.token_check import AsSet, InDatabase
 from tidegate.web.page_response import changed, page
 from tidegate.web.pages.accounts.new_account import NewAccount
-from tidegate.web.server.request_bodies import Router
 
-pages = Router()
+pages = GuardedRouter()
 
 Named = Annotated[Text, Form()]
 

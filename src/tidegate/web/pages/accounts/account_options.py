@@ -20,13 +20,13 @@ from tidegate.core.ids import AccountId
 from tidegate.core.rules.outgoing_proxy import parse_proxy
 from tidegate.database.pool import Connection, Database
 from tidegate.web.api.parameters import BIGGEST
+from tidegate.web.auth.page_session import GuardedRouter
 from tidegate.web.auth.token_check import AsSet, InDatabase
 from tidegate.web.page_response import go_to, page
 from tidegate.web.pages.queries import account_facts
 from tidegate.web.rules.page_sentences import without_commands
-from tidegate.web.server.request_bodies import Router
 
-pages = Router()
+pages = GuardedRouter()
 
 AccountNumber = Annotated[AccountId, Path(ge=1, le=BIGGEST)]
 

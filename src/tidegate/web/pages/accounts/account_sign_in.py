@@ -17,14 +17,14 @@ from tidegate.core.account import Account, AccountState
 from tidegate.core.errors import BadInput
 from tidegate.database.pool import Database
 from tidegate.web.api.parameters import Text
+from tidegate.web.auth.page_session import GuardedRouter
 from tidegate.web.auth.token_check import AsSet, InDatabase
 from tidegate.web.page_response import AS_PART, go_to, live_page
 from tidegate.web.pages.accounts.account_list import show_with_form
 from tidegate.web.pages.accounts.new_account import NewAccount
 from tidegate.web.pending_account_sign_ins import PendingSignIn, PendingSignIns, SignInStart
-from tidegate.web.server.request_bodies import Router
 
-pages = Router()
+pages = GuardedRouter()
 
 Named = Annotated[Text, Form()]
 

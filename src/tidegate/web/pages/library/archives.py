@@ -23,19 +23,19 @@ from tidegate.core.rules.readable_values import counted
 from tidegate.database.pool import Connection
 from tidegate.history.rules.message_links import original_link
 from tidegate.web.api.parameters import BIGGEST, POSITIVE, Place, Text
+from tidegate.web.auth.page_session import GuardedRouter
 from tidegate.web.auth.token_check import AsSet, InDatabase
 from tidegate.web.page_response import changed, page
 from tidegate.web.pages.library.channel_head import ChannelHead, Key, opened_channel
 from tidegate.web.rules.archive_labels import STATE_CHOICES
-from tidegate.web.server.request_bodies import Router
 
 _ROWS = 50
 _INSIDE = 500
 _SORTED = 5_000
 """The most files inside an archive that are sorted by name; of more, the archive's own order is shown."""
 
-pages = Router()
-archive_pages = Router(prefix="/archives")
+pages = GuardedRouter()
+archive_pages = GuardedRouter("/archives")
 
 ArchiveNumber = Annotated[ArchiveId, Path(ge=1, le=BIGGEST)]
 
@@ -209,7 +209,7 @@ async def retry(request: Request, database: InDatabase, archive: ArchiveNumber) 
     return changed(request, _retried(1), back=f"/archives/{archive}")
 
 
-pages.include_router(archive_pages)
+pages.take_in(archive_pages)
 
 
 async def _require(connection: Connection, archive: ArchiveId) -> ChannelKey:

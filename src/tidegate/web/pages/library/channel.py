@@ -20,13 +20,13 @@ from tidegate.database.pool import Connection
 from tidegate.history.queries import coverage, messages, partial_share, verification
 from tidegate.history.rules.coverage_bar import CoverageBar
 from tidegate.web.api.parameters import Text
+from tidegate.web.auth.page_session import GuardedRouter
 from tidegate.web.auth.token_check import AsSet, InDatabase
 from tidegate.web.charts.activity_charts import channel_activity, zone_from
 from tidegate.web.page_response import changed, page
 from tidegate.web.pages.library.channel_head import ChannelHead, Key, call_it, first_tab, kept_channel, opened_channel
 from tidegate.web.pages.library.channels import drawn
 from tidegate.web.refused_field import RefusedField, of_field
-from tidegate.web.server.request_bodies import Router
 from tidegate.web.server.streamed_responses import in_thread
 from tidegate.web.site_address import site_of
 
@@ -35,7 +35,7 @@ _HISTORY = 20
 _COUNTED = 100_000
 _DESTINATIONS = 500
 
-pages = Router(prefix="/channels/{key}")
+pages = GuardedRouter("/channels/{key}")
 
 
 @pages.get("")

@@ -14,16 +14,16 @@ from tidegate.channels.queries.channel_list import ListPosition
 from tidegate.core.ids import TopicId
 from tidegate.history.channel_documents import channels_listed, topic_row
 from tidegate.web.api.parameters import BIGGEST
+from tidegate.web.auth.page_session import GuardedRouter
 from tidegate.web.auth.token_check import AsSet, InDatabase
 from tidegate.web.page_response import page
 from tidegate.web.pages.library.channel_head import Key, opened_channel
 from tidegate.web.pages.library.channels import channel_views, pictures_of
-from tidegate.web.server.request_bodies import Router
 
 _TOPICS = 100
 _THREADS = 50
 
-pages = Router(prefix="/channels/{key}/topics")
+pages = GuardedRouter("/channels/{key}/topics")
 
 
 class ChannelTopicsQuery(BaseModel):

@@ -27,11 +27,11 @@ from tidegate.history.queries import coverage, partial_share
 from tidegate.history.rules.coverage import START, Content, Coverage
 from tidegate.history.rules.coverage_bar import CoverageBar, picture_of
 from tidegate.web.api.parameters import Text
+from tidegate.web.auth.page_session import GuardedRouter
 from tidegate.web.auth.token_check import AsSet, InDatabase
 from tidegate.web.page_response import page
 from tidegate.web.pages.library.channel_head import first_tab
 from tidegate.web.rules.channel_labels import UPKEEP_CHOICES
-from tidegate.web.server.request_bodies import Router
 from tidegate.web.server.streamed_responses import in_thread
 
 _ROWS = 50
@@ -42,7 +42,7 @@ _ORDERS = {
     ChannelOrder.SCANNED: "Last checked",
 }
 
-pages = Router()
+pages = GuardedRouter()
 
 
 class ChannelsFilter(BaseModel):

@@ -27,11 +27,10 @@ from tidegate.search.rules.query_language import read_query
 from tidegate.search.rules.search_plan import HitOrder
 from tidegate.search.rules.searchable_content import HAS_TAGS
 from tidegate.web.api.parameters import Text, days_of
-from tidegate.web.auth.page_session import SignedIn, count_as_heavy
+from tidegate.web.auth.page_session import GuardedRouter, SignedIn, count_as_heavy
 from tidegate.web.auth.token_check import InDatabase
 from tidegate.web.page_response import page
 from tidegate.web.server.heavy_request_limit import Heavy
-from tidegate.web.server.request_bodies import Router
 from tidegate.web.template_filters import steady
 
 _FINDS = 50
@@ -43,7 +42,7 @@ _TITLES = 300
 _ORDERS = {HitOrder.NEWEST: "Newest first", HitOrder.RELEVANCE: "Best match first"}
 _THINGS = tuple(tag.removeprefix("has:") for tag in HAS_TAGS.values())
 
-pages = Router()
+pages = GuardedRouter()
 
 
 class SearchPageQuery(BaseModel):

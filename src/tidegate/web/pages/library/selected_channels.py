@@ -20,10 +20,10 @@ from tidegate.core.rules.natural_order import natural_key
 from tidegate.core.rules.readable_values import counted
 from tidegate.database.pool import Connection
 from tidegate.web.api.parameters import POSITIVE
+from tidegate.web.auth.page_session import GuardedRouter
 from tidegate.web.auth.token_check import AsSet, InDatabase
 from tidegate.web.page_response import go_to, page
 from tidegate.web.pages.library.channels import ChannelsFilter
-from tidegate.web.server.request_bodies import Router
 
 MOST = 200
 """How many channels are changed at once."""
@@ -33,7 +33,7 @@ _TOPICS = 10_000
 Keys = Annotated[list[Annotated[ChannelKey, POSITIVE]], Field(max_length=MOST)]
 Act = Literal["mirror", "stop"]
 
-pages = Router(prefix="/channels/selected")
+pages = GuardedRouter("/channels/selected")
 
 
 class SelectionQuery(ChannelsFilter):

@@ -18,16 +18,16 @@ from tidegate.media.queries.served_files import NEWEST, FilePlace, ServedFile
 from tidegate.media.rules.media_policy import PolicyKind
 from tidegate.web.api.messages import FileNumber, MessageNumber
 from tidegate.web.api.parameters import BIGGEST, Number
+from tidegate.web.auth.page_session import GuardedRouter
 from tidegate.web.auth.token_check import AsSet, InDatabase
 from tidegate.web.file_response import avatar_response, file_response, thumbnail_response
 from tidegate.web.media_view import PLAYABLE, FileAddresses, media_of_served
 from tidegate.web.page_response import page
 from tidegate.web.pages.library.channel_head import kept_channel, opened_channel
-from tidegate.web.server.request_bodies import Router
 
 _PAGE = 60
 
-pages = Router(prefix="/channels/{key}")
+pages = GuardedRouter("/channels/{key}")
 
 Key = Annotated[ChannelKey, Path(ge=1, le=BIGGEST)]
 

@@ -29,12 +29,12 @@ from tidegate.media.rules.media_policy import KindPolicy, MediaPlace, PolicyKind
 from tidegate.media.rules.unneeded_files import KeptSums, UnneededFiles, unneeded_files, why_none
 from tidegate.media.store import MediaStore, StoreTrouble
 from tidegate.web.api.parameters import BIGGEST, Text
+from tidegate.web.auth.page_session import GuardedRouter
 from tidegate.web.auth.token_check import AsSet, InDatabase
 from tidegate.web.charts.activity_charts import storage_growth
 from tidegate.web.page_response import changed, page
 from tidegate.web.pages.library.channel_head import kept_channel
 from tidegate.web.refused_field import RefusedField, of_field, require_size
-from tidegate.web.server.request_bodies import Router
 
 LATER = "tidegate_media_later"
 """The cookie of a browser that is asked again in a week."""
@@ -46,7 +46,7 @@ _BATCH = 1_000
 _BATCHES = 20
 _NOWHERE = MediaPlace(ChannelKey(0), None, in_full=True)
 
-pages = Router(prefix="/storage")
+pages = GuardedRouter("/storage")
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,1 @@
+"""The running process itself: what it loads and what it holds."""
