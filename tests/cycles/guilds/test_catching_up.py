@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tests.cycles.guilds.conftest import CHANNELS, PAGES, THREADS, GuildMirror, channels_of, portions_of, talk
+from tidegate.channels.queries import mirror_states
 from tidegate.cycles.cycle import CyclePolicy
 from tidegate.history.backfill import backfill_missing
 from tidegate.loopback.discord import World
@@ -78,6 +79,17 @@ async def test_a_channel_remembers_when_it_was_last_read_and_why(
     await mirror.pass_time(hours=1)
     await mirror.cycle()
     assert await looks() == [(Verdict.UNCHANGED, before), (Verdict.UNCHANGED, began)]
+
+
+async def test_a_channel_with_nothing_to_read_is_checked_as_well(
+    mirror: GuildMirror, world: World, guild: Guild
+) -> None:
+    """An empty channel does not wait for its first check for ever: it is up to date after the first cycle."""
+    channels_of(world, guild, [3, 0])
+    await mirror.connect()
+    await mirror.cycle()
+    async with mirror.database.connection() as connection:
+        assert await mirror_states.counts(connection, []) == mirror_states.MirrorCounts(mirrored=2, current=2)
 
 
 async def test_h04_a_channel_that_is_deep_enough_still_gets_its_news(

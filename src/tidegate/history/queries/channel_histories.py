@@ -166,7 +166,10 @@ async def count(connection: Connection, account: AccountId) -> int:
 async def note_looks(
     connection: Connection, account: AccountId, looked: Mapping[ChannelKey, Verdict], *, whole: bool
 ) -> None:
-    """Store which histories were read just now and why; after a *whole* cycle every other one is unchanged."""
+    """Store which histories were read just now and why; after a *whole* cycle every other one is unchanged.
+
+    Nothing had to be read of a channel that is empty, or whose history came before: it was checked all the same.
+    """
     await connection.execute(
         """
         UPDATE places p SET last_scanned_at = clock_now(), verdict = t.verdict
@@ -178,9 +181,10 @@ async def note_looks(
     if whole:
         await connection.execute(
             """
-            UPDATE places p SET verdict = $3 FROM channels c
+            UPDATE places p SET verdict = $3, last_scanned_at = coalesce(p.last_scanned_at, clock_now())
+            FROM channels c
             WHERE c.id = p.channel AND c.reader = $1 AND c.state = 'ok' AND p.topic = 0 AND c.id <> ALL($2)
-              AND p.verdict <> $3
+              AND (p.verdict <> $3 OR c.enabled AND p.never_scanned)
             """,
             account, list(looked), Verdict.UNCHANGED.value,
         )  # fmt: skip
