@@ -31,7 +31,7 @@ from tidegate.web.rules.archive_labels import STATE_CHOICES
 
 _ROWS = 50
 _INSIDE = 500
-_SORTED = 5_000
+_SORTED = 1_000
 """The most files inside an archive that are sorted by name; of more, the archive's own order is shown."""
 
 pages = GuardedRouter()
