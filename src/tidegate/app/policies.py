@@ -1,4 +1,4 @@
-"""The operator's settings as policies of the mirror. Apart from it, so that reading them loads no platform."""
+"""The operator's settings as policies of the mirror, in a module that loads no platform."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows of the database as values of the code."""
+"""Makes dataclasses from rows of the database."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which reads are made in the background, so that they never delay live news, cycles and sends."""
+"""Which reads are made in the background, so that they never delay push updates, cycles and sends."""
 
 from __future__ import annotations
 

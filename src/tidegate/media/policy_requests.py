@@ -1,4 +1,4 @@
-"""What operators ask of media: changes of the policy, and whom to fetch files with."""
+"""Requests of the operator about files: changes of the policy, and the accounts that fetch files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The hooks that a client's connection calls."""
+"""What a client's connection calls: a check before bytes are sent, and a report when it is lost or restored."""
 
 from __future__ import annotations
 

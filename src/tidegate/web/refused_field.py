@@ -1,4 +1,4 @@
-"""A refused value is said at its field: the response names the field, and the page's script links the two."""
+"""A refused value is shown at its field: the response names the field, and the page's script links the two."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the headers of both generations of RAR come to."""
+"""One block of a RAR, as the headers of both versions of the format describe it."""
 
 from __future__ import annotations
 

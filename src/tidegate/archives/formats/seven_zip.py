@@ -1,4 +1,4 @@
-"""The list of contents of a 7z, from the header at its end, which the few bytes at its start lead to."""
+"""The list of contents of a 7z, from the header at its end; the first bytes of the file say where that is."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The person at the terminal, or the script on standard input, that signs an account in."""
+"""The questions of a sign-in, answered by a person at the terminal or by a script on standard input."""
 
 from __future__ import annotations
 

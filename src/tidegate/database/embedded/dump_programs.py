@@ -1,4 +1,4 @@
-"""``pg_dump`` and ``pg_restore`` from the wheel: run, watched, and their failures put into a sentence."""
+"""``pg_dump`` and ``pg_restore`` from the wheel: run and watched; a failure becomes a sentence."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Archives. The subject is the archive's name, but for the kinds that name another."""
+"""Archives. The subject is the archive's name, except for kinds that name another."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files of messages that are kept. The subject is the account, but for the kinds that name another."""
+"""Files of messages that are kept. The subject is the account, except for kinds that name another."""
 
 from __future__ import annotations
 

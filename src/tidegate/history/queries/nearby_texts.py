@@ -1,4 +1,4 @@
-"""What was said just before and after some messages, as far as it is near."""
+"""The nearest texts before and after a message, among the few messages next to it."""
 
 from __future__ import annotations
 

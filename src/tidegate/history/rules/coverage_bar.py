@@ -1,4 +1,4 @@
-"""A channel's coverage as a picture: where along its history is complete, and where something is missing."""
+"""A channel's coverage as a bar: which stretches of its history are complete, and which have gaps."""
 
 from __future__ import annotations
 

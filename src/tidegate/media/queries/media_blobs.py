@@ -1,4 +1,4 @@
-"""Bytes in the store: which there are, who uses them, and what the operator does not want."""
+"""Bytes in the store: which there are, which files use them, and which the operator has blocked."""
 
 from __future__ import annotations
 

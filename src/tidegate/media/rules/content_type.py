@@ -1,4 +1,4 @@
-"""The type of a file by its first bytes; what its sender says about it is not believed. Pure."""
+"""The type of a file by its first bytes; the type that its sender states is not trusted. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which kept files nothing would keep today. Pure."""
+"""Which kept files no rule of the policy would keep today. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Small still pictures of pictures, drawn by a child process with limits.
+"""Makes thumbnails, small still versions of pictures, in a child process with limits.
 
 Invariant: nothing-blocks-the-loop.
 """

@@ -1,4 +1,4 @@
-"""Reads files from Discord's CDN and media proxy: no token is sent, no redirect followed, no size believed."""
+"""Reads files from Discord's CDN and media proxy: no token is sent, no redirect followed, no size trusted."""
 
 from __future__ import annotations
 

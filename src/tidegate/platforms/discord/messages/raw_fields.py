@@ -1,4 +1,4 @@
-"""What is kept of a message's JSON: all that has no place of its own, and nothing that changes with the reader. Pure.
+"""The part of a message's JSON that is kept: what has no field here, and does not depend on the reading account. Pure.
 
 Signatures of links, pictures of people and the like differ between two answers about the same message. They would make
 it look changed. Votes and reactions are numbers with a time of their own. Equal messages give equal fields.

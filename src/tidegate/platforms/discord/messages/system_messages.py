@@ -1,4 +1,4 @@
-"""What Discord announces by itself, in words. Pure.
+"""Discord's system messages in words, such as joins and pins. Pure.
 
 Discord sends only the type of such a message and a few of its facts; each client has its own words for it.
 """

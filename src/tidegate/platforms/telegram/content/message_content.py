@@ -1,4 +1,4 @@
-"""What a message is, and what it holds beside its text, files and numbers."""
+"""The kind of a message, and what it holds beside its text, files and numbers."""
 
 from __future__ import annotations
 

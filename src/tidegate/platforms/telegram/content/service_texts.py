@@ -1,4 +1,4 @@
-"""What Telegram announces by itself, in words: joins, titles, calls, gifts, payments.
+"""Telegram's service messages in words: joins, titles, calls, gifts, payments.
 
 Each kind of action has words of its own. A person whom the answer does not describe is "someone".
 """

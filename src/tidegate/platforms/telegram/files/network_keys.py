@@ -1,4 +1,4 @@
-"""Public keys of the delivery network. Its servers are not trusted, so each key is believed only while it is needed."""
+"""Public keys of the delivery network. Its servers are not trusted, so each key is trusted only while it is needed."""
 
 from __future__ import annotations
 
