@@ -7,11 +7,13 @@ from datetime import timedelta
 
 import pytest
 
+from tests.held import NOON
 from tests.scans.stored_channels import add_account, add_channel
 from tidegate.core.ids import UserId
 from tidegate.core.message_content import Person, PersonKind
 from tidegate.core.platform import platform_named
 from tidegate.database.pool import Database
+from tidegate.loopback.database_clock import hold
 from tidegate.people.queries import people
 
 pytestmark = pytest.mark.both_servers
@@ -30,8 +32,30 @@ async def test_names_over_time_are_kept(database: Database) -> None:
         found = await people.find(connection, TELEGRAM, ADA.id)
     assert found is not None
     assert found.person == ADA
-    assert {(one.name, tuple(one.usernames)) for one in found.names} == {("Ada", ADA.usernames), ("Countess", ())}
+    assert [(one.name, tuple(one.usernames)) for one in found.names] == [("Ada", ADA.usernames), ("Countess", ())]
     assert all(one.last_seen - one.first_seen >= timedelta() for one in found.names)
+
+
+async def test_an_earlier_name_was_seen_until_it_changed(database: Database) -> None:
+    """However long somebody wrote under it; a name that did not change is not written each time."""
+    change = NOON + timedelta(days=60)
+    move = "UPDATE held_clock SET now = $1"
+    await hold(database, NOON)
+    async with database.transaction() as connection:
+        key = (await add_channel(connection, await add_account(connection, "reader"))).key
+        await people.store(connection, key, [ADA])
+    await database.pool.execute(move, change)
+    async with database.transaction() as connection:
+        await people.store(connection, key, [replace(ADA, name="Countess")])
+    await database.pool.execute(move, change + timedelta(days=1))
+    async with database.transaction() as connection:
+        await people.store(connection, key, [replace(ADA, name="Countess", kind=PersonKind.DELETED)])
+        found = await people.find(connection, TELEGRAM, ADA.id)
+    assert found is not None
+    assert [(one.name, one.first_seen, one.last_seen) for one in found.names] == [
+        ("Countess", change, change + timedelta(days=1)),
+        ("Ada", NOON, change),
+    ]
 
 
 async def test_what_an_author_is_can_change(database: Database) -> None:

@@ -183,6 +183,19 @@ async def test_a_message_in_the_middle_of_its_surroundings(
     assert ("Message 150 is not stored" in page, 'id="m149"' in page, 'id="m151"' in page) == (True, True, True)
 
 
+async def test_an_album_at_the_edge_of_the_surroundings_is_whole(
+    client: httpx.AsyncClient, database: Database, harbour: KnownChannel
+) -> None:
+    """Thirty messages before and after are shown, and the rest of an album that begins or ends among them."""
+    albums = {**dict.fromkeys(range(15, 25), AlbumId(1)), **dict.fromkeys(range(80, 83), AlbumId(2))}
+    async with database.transaction() as connection:
+        await store(connection, harbour, *(wrote(n, ADA, "x", album=albums.get(n)) for n in range(1, 101)))
+    page = await chat(client, harbour, around=50)
+    shown = [int(number) for number in re.findall(r'<(?:li|span) id="m(\d+)"', page)]
+    assert sorted(shown) == [*range(15, 83)]
+    assert ("before=15" in page, "since=83" in page) == (True, True)
+
+
 async def test_a_reply_leads_to_what_it_answers(
     client: httpx.AsyncClient, database: Database, harbour: KnownChannel
 ) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
+from itertools import takewhile
 from typing import Any
 
 import asyncpg
@@ -144,18 +145,25 @@ EARLIER_OF_ONE = 1_000
 class TimelineBounds:
     """How much is read: at most *most* messages, with what the platform sent (*raw*) or without.
 
-    With *whole_albums* a page ends before an album that does not fit on it as a whole.
+    With *whole_albums* a page ends before an album that does not fit on it as a whole. It has the rest of the album
+    where up to *spare* messages more may be shown.
     """
 
     most: int
     raw: bool = False
     whole_albums: bool = False
+    spare: int = 0
+
+    @property
+    def read(self) -> int:
+        """How many messages are read, to know whether there are others."""
+        return self.most + self.spare + 1
 
 
 async def before(connection: Connection, kept: KnownChannel, number: int | None, bounds: TimelineBounds) -> Timeline:
     """The messages before a number, or the newest."""
     rows = await connection.fetch(
-        _BEFORE, kept.key, _LAST if number is None else number, bounds.most + 1, kept.platform, bounds.raw
+        _BEFORE, kept.key, _LAST if number is None else number, bounds.read, kept.platform, bounds.raw
     )
     newer = number is not None and await _is_any(connection, kept.key, ">=", number)
     shown = _page(rows, bounds)
@@ -164,7 +172,7 @@ async def before(connection: Connection, kept: KnownChannel, number: int | None,
 
 async def since(connection: Connection, kept: KnownChannel, number: int, bounds: TimelineBounds) -> Timeline:
     """The messages from a number on, it included."""
-    rows = await connection.fetch(_SINCE, kept.key, number, bounds.most + 1, kept.platform, bounds.raw)
+    rows = await connection.fetch(_SINCE, kept.key, number, bounds.read, kept.platform, bounds.raw)
     older = await _is_any(connection, kept.key, "<", number)
     shown = _page(rows, bounds)
     return Timeline(await _written(connection, kept, shown), older, len(rows) > len(shown))
@@ -179,10 +187,12 @@ async def around(connection: Connection, kept: KnownChannel, number: MessageId, 
 
 def _page(rows: Sequence[asyncpg.Record], bounds: TimelineBounds) -> list[asyncpg.Record]:
     """The rows that are shown of those read, of which one is more than fits."""
-    shown = list(rows[: bounds.most])
+    shown, further = list(rows[: bounds.most]), rows[bounds.most : bounds.most + bounds.spare]
     cut = rows[bounds.most]["album"] if len(rows) > bounds.most else None
     if not bounds.whole_albums or cut is None:
         return shown
+    if bounds.spare and shown and shown[-1]["album"] == cut:
+        return [*shown, *takewhile(lambda row: row["album"] == cut, further)]
     whole = [row for row in shown if row["album"] != cut]
     return whole or shown
 

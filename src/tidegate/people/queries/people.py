@@ -34,17 +34,19 @@ class KnownPerson:
     names: list[PersonName]
 
 
-# Only what changed is written. Of two transactions that store the same person one leaves it to the other: waiting for
-# each other in different orders they would deadlock. Arrays of usernames travel as one text each.
+# Only what changed is written; a name was seen until another one was. Of two transactions that store the same person
+# one leaves it to the other: waiting for each other in different orders they would deadlock. Arrays of usernames travel
+# as one text each.
 #
 # A label is what one account calls a contact. It stands in only until any account shows the person's own name, and is
 # then no longer among their names. Of two labels the first stays, so that two accounts do not rename a person in turn.
 _STORE = """
-    WITH given AS (
+    WITH clock AS MATERIALIZED (SELECT clock_now() AS now), given AS (
         SELECT c.platform, g.id, string_to_array(g.usernames, ' ') AS usernames, g.kind,
             CASE WHEN g.is_label AND p.name IS NOT NULL THEN p.name ELSE g.name END AS name,
             g.is_label AND coalesce(p.is_label, true) AS is_label,
-            CASE WHEN p.is_label AND NOT g.is_label THEN p.name END AS old_label
+            CASE WHEN p.is_label AND NOT g.is_label THEN p.name END AS old_label,
+            p.name AS old_name, p.usernames AS old_usernames
         FROM channels c
         CROSS JOIN unnest($2::bigint[], $3::text[], $4::text[], $5::text[], $7::boolean[])
             AS g (id, name, usernames, kind, is_label)
@@ -65,9 +67,14 @@ _STORE = """
     ), forgotten AS (
         DELETE FROM person_names n USING changed c
         WHERE n.platform = c.platform AND n.person = c.id AND n.name = c.old_label AND n.name <> c.name
+    ), ended AS (
+        UPDATE person_names n SET last_seen = now FROM changed c, clock
+        WHERE n.platform = c.platform AND n.person = c.id AND c.old_label IS NULL
+          AND (n.name, n.usernames) = (c.old_name, c.old_usernames)
+          AND (n.name, n.usernames) <> (c.name, c.usernames)
     )
     INSERT INTO person_names AS n (platform, person, name, usernames, first_seen, last_seen)
-    SELECT platform, id, name, usernames, clock_now(), clock_now() FROM written
+    SELECT platform, id, name, usernames, now, now FROM written, clock
     ON CONFLICT (platform, person, name, usernames) DO UPDATE SET last_seen = excluded.last_seen
 """
 
@@ -118,8 +125,8 @@ async def find(connection: Connection, platform: Platform, number: UserId) -> Kn
         return None
     names = await connection.fetch(
         "SELECT name, usernames, first_seen, last_seen FROM person_names WHERE platform = $1 AND person = $2 "
-        "ORDER BY last_seen DESC, first_seen DESC",
-        platform, number,
+        "ORDER BY (name, usernames) = ($3, $4) DESC, last_seen DESC, first_seen DESC",
+        platform, number, row["name"], row["usernames"],
     )  # fmt: skip
     kind = known_or(PersonKind, row["kind"], PersonKind.PERSON)
     person = Person(UserId(row["id"]), row["name"], tuple(row["usernames"]), kind, is_label=row["is_label"])

@@ -30,8 +30,8 @@ from tidegate.web.server.streamed_responses import in_thread
 from tidegate.web.site_address import site_of
 
 _MESSAGES = TimelineBounds(60, whole_albums=True)
-_AROUND = TimelineBounds(30, whole_albums=True)
-"""As many before a message as after it."""
+_AROUND = TimelineBounds(30, whole_albums=True, spare=9)
+"""As many before a message as after it, and the rest of an album, which has at most ten parts."""
 
 pages = GuardedRouter("/channels/{key}/messages")
 
