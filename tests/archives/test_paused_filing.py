@@ -151,7 +151,7 @@ async def test_a_folder_that_cannot_be_used_is_no_failure_of_a_set(protected: Sc
 
 
 async def test_what_waits_for_room_says_so(protected: Scene) -> None:
-    """The list gives the reason, the page of one archive the sentence, and the overview what to do."""
+    """The list gives the reason, the page of one archive the sentence, and Home what to do."""
     await protected.found(protected.world.add_file("a.pdf", 3 * MIB))
     protected.reserve = FULL
     await protected.file()
