@@ -136,3 +136,26 @@ async def test_files_of_the_bucket_are_served(scene: MediaScene, pages: httpx.As
     await scene.setup.store.delete(digest(film))
     lost = await pages.get(at[film.id])
     assert (lost.status_code, "missing from the media store" in lost.text) == (404, True)
+
+
+async def test_a_bucket_that_is_away_pauses_files_alone(
+    scene: MediaScene, endpoint: str, prefix: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Texts are mirrored meanwhile; once it is back, what was fetched before is stored without another call."""
+    monkeypatch.setattr("tidegate.media.s3_store._RETRIES", {"max_retries": 0})
+    back = scene.setup
+    scene.setup = MediaSetup(open_bucket("http://127.0.0.1:1", prefix), back.work)
+    file = scene.world.add_file("a.bin", 50_000)
+    await scene.mirrored(file)
+    paused = (await scene.fetch()).paused
+    assert paused is not None
+    assert f"s3://{BUCKET}/{prefix} cannot be used" in paused
+    scene.world.post(scene.channel, "low tide")
+    await scene.mirrored()
+    assert (await scene.texts())[-1] == "low tide"
+    scene.setup = back
+    async with scene.mirror.counted() as calls:
+        assert (await scene.fetch()).kept == 1
+    assert calls == {}
+    assert await listed(back.store) == {digest(file)}
+    assert await scene.told() == ["media.paused", "media.kept", "media.resumed"]
