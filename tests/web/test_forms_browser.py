@@ -143,6 +143,23 @@ async def test_emptying_a_list_asks_first(database: Database) -> None:
         await expect(page.get_by_role("heading", level=1)).to_have_text("shops: 0 groups")
 
 
+async def test_a_time_is_seen_in_the_readers_zone_from_the_first_moment_on(database: Database) -> None:
+    """Until the page's script has changed it, it is not seen; without the script it appears a little later."""
+    await database.pool.execute(GROUPS)
+    async with database.transaction() as connection:
+        await target_lists.add(connection, "shops")
+    await can_be_told(database)
+    async with pages(database) as watched:
+        page, time = watched.page, watched.page.locator("ul.feed time").first
+        await watched.go("/log")
+        assert await time.evaluate("one => getComputedStyle(one).animationName") == "none"
+        await page.route("**/tidegate.js*", lambda route: route.abort())
+        await page.goto(f"{watched.base}/log")
+        assert await time.evaluate("one => getComputedStyle(one).animationName") == "appear"
+        await expect(time).to_be_visible()
+        await expect(time).to_contain_text("UTC")
+
+
 async def test_no_time_is_shown_in_utc_also_after_a_live_change(database: Database) -> None:
     """Neither when an event happened nor a time within its words, not even for a moment."""
     await database.pool.execute(GROUPS)
