@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from tests.history.rich_messages import ADA, file, wrote
-from tests.media.kept_files import post
+from tests.media.kept_files import post, put
 from tests.media.picture_samples import OGG, picture
 from tests.media.stored_media import full_channel
 from tests.web.visiting import HTML, htmx, loaded, sign_in
@@ -18,6 +18,7 @@ from tests.web.web_client import answering
 from tidegate.channels.queries.channels import KnownChannel
 from tidegate.core.rules.readable_values import readable_size
 from tidegate.database.pool import Database
+from tidegate.media.local_store import LocalStore
 from tidegate.media.queries import media_pauses, media_rules
 from tidegate.platforms.interface import FileForm
 from tidegate.web import make_app
@@ -137,6 +138,25 @@ async def test_the_oldest_files_beyond_the_limit_of_a_channel_can_be_removed(
     assert "2 files deleted" in answer.headers["tidegate-said"]
     assert [state for _, state in (await states(database)).values()] == ["skipped", "skipped", "kept", "kept"]
     assert "Could be freed" not in (await client.get("/storage")).text
+
+
+async def test_a_thumbnail_that_the_policy_keeps_is_left(
+    client: httpx.AsyncClient, database: Database, channel: KnownChannel, tmp_path: Path
+) -> None:
+    """Of files that are only kept as thumbnails from now on; one without a thumbnail is deleted as a whole."""
+    told = [wrote(n, ADA, files=(file(n, "a.jpg", FileForm.IMAGE, size=9),)) for n in (1, 2)]
+    await post(database, tmp_path, channel, told, {1: picture("PNG"), 2: picture("JPEG")})
+    small = await put(LocalStore(tmp_path / "media"), tmp_path / "arriving", picture("WEBP"))
+    await database.pool.execute(
+        "WITH b AS (INSERT INTO media_blobs (sha256, size, type) VALUES ($1, 9, 'image/webp') RETURNING sha256) "
+        "UPDATE media_files SET thumbnail = b.sha256 FROM b WHERE file = 1",
+        small,
+    )
+    await change(client, "/storage/policy", kind="picture", action="thumbnail")
+    answer = await change(client, "/storage/free", channel=str(channel.key), kind="picture")
+    assert "2 files deleted" in answer.headers["tidegate-said"]
+    rows = await database.pool.fetch("SELECT state, reason, sha256, thumbnail FROM media_files ORDER BY file")
+    assert [tuple(row) for row in rows] == [("skipped", "thumbnail", None, small), ("skipped", "removed", None, None)]
 
 
 async def test_files_of_a_channel_that_forbids_saving_can_be_removed(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
@@ -16,9 +17,11 @@ from tests.cycles.guilds.file_scene import GuildFiles
 from tests.media.fetching_scene import PLENTY
 from tests.platforms.drawer import Drawer
 from tests.waiting import until
+from tidegate.core.errors import PlatformError
 from tidegate.loopback.discord import World
 from tidegate.loopback.discord.world.history import Attachment
 from tidegate.loopback.discord.world.places import Guild
+from tidegate.loopback.faults import Fault, FaultKind
 from tidegate.loopback.owned_account import add_account
 from tidegate.media.file_fetcher import FetchResult
 from tidegate.media.rules.fetch_retry import PAUSES
@@ -151,3 +154,34 @@ async def test_the_same_file_of_two_accounts_at_once_is_stored_once(scene: Guild
     assert rows[0]["number"] == 1
     shown = await scene.rows("SELECT count(*) AS number FROM attachments WHERE file = $1", file.id)
     assert shown[0]["number"] == 2
+
+
+async def test_connections_that_break_in_mid_download_cost_little(scene: GuildFiles) -> None:
+    """Each is made anew and reads on: what has arrived is not read again."""
+    file = scene.world.attachment("film.bin", b"frames" * 1_700_000)  # ten parts
+    await scene.mirrored("a film", file)
+    scene.world.faults.add(Fault(FaultKind.DISCONNECT, FILE, count=3))
+    for _ in range(9):
+        with suppress(PlatformError):
+            await scene.fetch()
+        await scene.mirror.pass_time(minutes=2)
+        if await scene.kept():
+            break
+    assert await scene.kept() == {file.id: digest(file)}
+    assert max(scene.world.record.pieces.values()) == 1
+
+
+async def test_a_file_server_that_is_away_costs_no_file_a_try(scene: GuildFiles) -> None:
+    """Texts come all the same; the file is fetched by itself once the server is back."""
+    file = scene.world.attachment("a.bin", b"low tide")
+    await scene.mirrored("a file", file)
+    scene.world.faults.add(Fault(FaultKind.DISCONNECT, FILE, count=1_000))
+    with pytest.raises(PlatformError):
+        await scene.fetch()
+    await scene.mirrored("ahoy")
+    assert await scene.texts() == ["a file", "ahoy"]
+    rows = await scene.rows("SELECT attempts FROM media_files")
+    assert [row["attempts"] for row in rows] == [0]
+    scene.world.faults.clear()
+    await scene.mirror.pass_time(minutes=5)
+    assert (await scene.fetch()).kept == 1

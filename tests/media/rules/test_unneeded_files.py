@@ -48,15 +48,18 @@ def test_what_nothing_would_keep_today_could_be_freed(
 ) -> None:
     """With the reason; everything else stays out of the list."""
     found = unneeded_files(state, [NO_VIDEO, STILLS], place, kind, SUMS, mirrored=mirrored)
-    assert found == (UnneededFiles(why, SUMS.bytes) if why else None)
+    stills = kind is PolicyKind.STICKER
+    assert found == (UnneededFiles(why, SUMS.bytes, keeps_thumbnails=stills) if why else None)
 
 
 def test_files_above_the_limit_for_one_file_could_be_freed() -> None:
     """Those alone; the limit of a channel is looked at once they are gone."""
     rule = MediaRule(whole_limit=MB)
-    found = unneeded_files(ON, [rule], PLACE, PolicyKind.VIDEO, SOME_LARGE, mirrored=True)
-    assert found is not None
-    assert (found.bytes, found.above, found.oldest) == (7 * MB, DEFAULT_LARGEST, False)
+    for kind in (PolicyKind.VIDEO, PolicyKind.DOCUMENT):
+        found = unneeded_files(ON, [rule], PLACE, kind, SOME_LARGE, mirrored=True)
+        assert found is not None
+        assert (found.bytes, found.above, found.oldest) == (7 * MB, DEFAULT_LARGEST, False)
+        assert found.keeps_thumbnails is (kind is PolicyKind.VIDEO), "of larger videos a thumbnail is kept"
 
 
 @pytest.mark.parametrize(("limit", "surplus"), [(20, 0), (12, 0), (10, 2), (1, 9)])

@@ -22,6 +22,7 @@ from tidegate.loopback.discord.request_handler import Asked, Reply, Silence, ans
 from tidegate.loopback.discord.world.messages.sample_files import sample_bytes
 from tidegate.loopback.discord.world.record import Call
 from tidegate.loopback.discord.world.world import World
+from tidegate.loopback.faults import FaultKind
 
 _FILE = "GET file"  # how a download is recorded, whatever its path
 _API = "/api/v10"
@@ -137,8 +138,12 @@ class DiscordServer:
         """A file by its signed link, without sign-in; an expired link is not found."""
         world = self._world
         world.record.calls.append(Call(world.clock.now(), "", _FILE))
+        number = int(http.match_info["channel"])
+        named = any(fault.method == _FILE for fault in world.faults.waiting)
+        if named and (fault := world.faults.strike(_FILE, "", {number})):
+            return await self._say_nothing(http, hang_up=fault.kind is not FaultKind.TIMEOUT)
         async with self._counted():
-            channel = world.channels.get(int(http.match_info["channel"]))
+            channel = world.channels.get(number)
             expires = datetime.fromtimestamp(int(http.query.get("ex", "0"), 16), UTC)
             for message in channel.history.held.values() if channel and expires > world.clock.now() else ():
                 for file in message.attachments:

@@ -39,8 +39,8 @@ async def remove(
 ) -> RemovedFiles:
     """Remove up to *most* of the unneeded files of a channel, from the oldest message up. A sweep deletes their bytes.
 
-    They are not fetched again unless the operator names them. One that a message of *keepers* shows goes over to it,
-    if it is no larger than that channel's limit for one file.
+    They are not fetched again unless the operator names them, or only a thumbnail is left of them. One that a message
+    of *keepers* shows goes over to it, if it is no larger than that channel's limit for one file.
     """
     rows = await connection.fetch(
         """
@@ -64,9 +64,10 @@ async def remove(
         )
         UPDATE media_files f
         SET state = CASE WHEN o.channel IS NULL THEN 'skipped' ELSE f.state END,
-            reason = CASE WHEN o.channel IS NULL THEN $4 ELSE f.reason END,
+            reason = CASE WHEN o.channel IS NOT NULL THEN f.reason
+                          WHEN $11 AND f.thumbnail IS NOT NULL THEN 'thumbnail' ELSE $4 END,
             sha256 = CASE WHEN o.channel IS NULL THEN NULL ELSE f.sha256 END,
-            thumbnail = CASE WHEN o.channel IS NULL THEN NULL ELSE f.thumbnail END,
+            thumbnail = CASE WHEN o.channel IS NULL AND NOT $11 THEN NULL ELSE f.thumbnail END,
             channel = coalesce(o.channel, f.channel), message = coalesce(o.message, f.message),
             changed_at = clock_now()
         FROM o WHERE f.platform = o.platform AND f.file = o.file
@@ -74,6 +75,7 @@ async def remove(
         """,
         channel, kind, most, SkipReason.REMOVED, *(after or _LOWEST), unneeded.above,
         unneeded.bytes if unneeded.oldest else _ALL, list(keepers), list(keepers.values()),
+        unneeded.keeps_thumbnails,
     )  # fmt: skip
     moved = len([row for row in rows if row["moved"]])
     last = max((row["was"], row["file"]) for row in rows) if len(rows) == most else None

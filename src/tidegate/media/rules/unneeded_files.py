@@ -15,6 +15,10 @@ from tidegate.media.rules.media_policy import (
     policy_for,
 )
 
+_KIND = "The policy no longer keeps this kind here."
+_LARGER = "The policy no longer keeps files as large as these."
+_SURPLUS = "The channel has more than its limit: the oldest."
+
 
 @dataclass(frozen=True, slots=True)
 class KeptSums:
@@ -33,6 +37,7 @@ class UnneededFiles:
     bytes: int
     above: int = -1  # only files of more bytes than that
     oldest: bool = False  # only the oldest files, until *bytes* are removed
+    keeps_thumbnails: bool = False  # the policy still keeps a thumbnail of each
 
 
 def unneeded_files(
@@ -50,14 +55,15 @@ def unneeded_files(
     """
     policy = policy_for(rules, place, kind)
     if why := why_none(state, policy, place, kind, mirrored=mirrored):
-        return UnneededFiles(why, kept.bytes)
+        return UnneededFiles(why, kept.bytes, keeps_thumbnails=why == _KIND and policy.action is MediaAction.THUMBNAIL)
     if _may_be_archives(place, kind):
         return None
     if kept.larger:
-        return UnneededFiles("The policy no longer keeps files as large as these.", kept.larger, above=policy.largest)
+        stills = policy.beyond is MediaAction.THUMBNAIL
+        return UnneededFiles(_LARGER, kept.larger, above=policy.largest, keeps_thumbnails=stills)
     surplus = 0 if policy.whole_limit is None else kept.in_channel - policy.whole_limit
     if surplus > 0:
-        return UnneededFiles("The channel has more than its limit: the oldest.", min(surplus, kept.bytes), oldest=True)
+        return UnneededFiles(_SURPLUS, min(surplus, kept.bytes), oldest=True)
     return None
 
 
@@ -69,7 +75,7 @@ def why_none(state: PolicyState, policy: KindPolicy, place: MediaPlace, kind: Po
         "The channel is no longer mirrored.": not mirrored,
         "The channel forbids saving.": place.protected and not state.keep_protected,
         "Only archives of the channel are mirrored.": not place.in_full and not archives,
-        "The policy no longer keeps this kind here.": policy.action is not MediaAction.KEEP and not archives,
+        _KIND: policy.action is not MediaAction.KEEP and not archives,
     }
     return next((why for why, holds in reasons.items() if holds), "")
 
