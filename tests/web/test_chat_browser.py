@@ -190,6 +190,22 @@ async def test_a_message_that_was_missing_comes_in_where_it_belongs(database: Da
         assert await watched.page.locator("#m50").count() == 0
 
 
+async def test_what_came_without_a_connection_comes_in_where_it_belongs(
+    database: Database, harbour: KnownChannel
+) -> None:
+    """Once there is a connection again nobody knows what changed meanwhile: also what is between others comes in."""
+    async with database.transaction() as connection:
+        await store(connection, harbour, *(wrote(n, ADA, f"message {n}") for n in range(100, 110) if n != 105))
+    async with pages(database) as watched:
+        await watched.go(at(harbour))
+        await watched.page.evaluate("stream.close()")
+        async with database.transaction() as connection:
+            await store(connection, harbour, wrote(105, BOB, "found again"))
+        again = "new CustomEvent('messages', { detail: { ids: [], all: true } })"
+        await watched.page.evaluate(f"document.body.dispatchEvent({again})")
+        await expect(watched.page.locator("#m104 + #m105 + #m106")).to_be_attached()
+
+
 async def test_the_first_message_of_a_channel_comes_in(database: Database, harbour: KnownChannel) -> None:
     """A page that was opened before there was anything shows it."""
     async with pages(database) as watched:

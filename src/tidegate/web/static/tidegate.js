@@ -422,6 +422,7 @@ function toBottom() {
 
 const changed = new Set(); // numbers of messages that are shown, or belong between those, and may have changed
 let fresh = false; // whether there may be messages after the last one
+let between = false; // whether there may be some between the last ones, too: what changed is not known
 let pausing = false;
 
 // An album is shown as one message and has the numbers of all its parts.
@@ -439,6 +440,7 @@ function isAfter(one, number) {
 
 function hearChanges({ ids, all }) {
   fresh ||= all;
+  between ||= all;
   if (all) for (const one of chat.children) changed.add(one.id.slice(1));
   for (const number of ids) {
     const isShown = shownAs(number);
@@ -471,8 +473,9 @@ async function catchUp() {
 }
 
 async function readNew() {
-  const last = chat.lastElementChild;
+  const last = between ? [...chat.children].at(-TAIL) ?? chat.firstElementChild : chat.lastElementChild;
   const found = await chatAt(`${frame.dataset.source}/part?since=${last ? last.id.slice(1) : 1}`);
+  between = false;
   const follows = atBottom();
   const came = putIn(found, () => replaceLink("newer", found));
   if (!came) return;
