@@ -160,6 +160,20 @@ class TestErased:
             assert await row_of(connection) == before
             assert await connection.fetchval("SELECT count(*) FROM attachments") == 0
 
+    async def test_a_copied_archive_keeps_its_name_and_forgets_who_sent_it(self, database: Database) -> None:
+        """The copy stays, and is found by what is in it."""
+        async with database.transaction() as connection:
+            kept = await add_channel(connection, reader := await add_account(connection, "reader"))
+            memory = await scan_memory.load(connection, reader, RetryPolicy(), only=[ChannelId(kept.number)])
+            place = next(one for one in memory.places if one.is_channel)
+            offered = replace(expiring(1), author="Ada", files=[file(1, "plans.zip")])
+            await take_in(connection, place, ChannelUpdates(None, posted=[offered]), reader, IngestTally())
+            await connection.execute("UPDATE archives SET state = 'filed'")
+            assert "Ada" in await everything(connection)
+            await end(connection, ERASE)
+            left = await everything(connection)
+            assert ("Ada" in left, "plans.zip" in left) == (False, True)
+
     async def test_any_message_can_be_erased_by_its_number(self, database: Database) -> None:
         """Whether it expires or not; one that is not stored is not made up."""
         async with database.transaction() as connection:

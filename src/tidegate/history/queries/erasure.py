@@ -52,6 +52,9 @@ async def erase(connection: Connection, key: ChannelKey, ids: Collection[Message
             """,
             key, erased,
         )  # fmt: skip
+        await connection.execute(
+            "UPDATE archive_parts SET sender = '' WHERE channel = $1 AND message = ANY($2)", key, erased
+        )
         mark_messages(connection, key, erased)
     return erased
 
