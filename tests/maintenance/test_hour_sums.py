@@ -7,13 +7,16 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from tests.scans.stored_channels import add_account, add_channel, message
+from tidegate.core.account import Claim
 from tidegate.core.clock import SystemClock
 from tidegate.core.ids import AccountId, ChannelKey
 from tidegate.core.platform_call import CallKind, CallOutcome
 from tidegate.cycles.queries import cycles
 from tidegate.database.pool import Database, now_of
 from tidegate.history.queries import deletions, messages
+from tidegate.lanes.queries import pace
 from tidegate.lanes.queries.calls import CallLog
+from tidegate.lanes.rules.send_rate import Allowance
 from tidegate.maintenance import hour_sums
 
 HOUR = timedelta(hours=1)
@@ -27,7 +30,7 @@ _CALLS = """
     SELECT account, date_trunc('hour', at, 'UTC') AS hour, count(*) FILTER (WHERE outcome <> 'not_sent') AS requests,
         count(*) FILTER (WHERE charged AND outcome <> 'not_sent') AS sends,
         count(*) FILTER (WHERE outcome IN ('asked_to_wait', 'unknown', 'failed')) AS errors
-    FROM calls WHERE at > clock_now() - interval '31 days' GROUP BY 1, 2 ORDER BY 1, 2
+    FROM calls WHERE at > clock_now() - interval '31 days' AND outcome <> 'claimed' GROUP BY 1, 2 ORDER BY 1, 2
 """
 
 
@@ -88,7 +91,7 @@ async def test_a_page_that_was_not_committed_counts_nothing(database: Database) 
 
 
 async def test_calls_are_counted_by_how_they_ended(database: Database, clock: SystemClock) -> None:
-    """A send counts when it is claimed; its answer adds an error, or takes it back where it was never made."""
+    """A send counts when it is answered, unless it was never made; one that has no answer is in no sum."""
     account, _, now = await _channel(database)
     log = CallLog(database, clock)
     for outcome in (CallOutcome.OK, CallOutcome.FAILED, CallOutcome.NOT_SENT):
@@ -107,9 +110,27 @@ async def test_calls_are_counted_by_how_they_ended(database: Database, clock: Sy
         await log.flush()
     found = await counted(database, "account_hours")
     assert found == await true(database, _CALLS)
-    assert sum(row["sends"] for row in found) == 3
+    assert sum(row["sends"] for row in found) == 2
     assert sum(row["errors"] for row in found) == 3
-    assert sum(row["requests"] for row in found) == 7
+    assert sum(row["requests"] for row in found) == 6
+
+
+async def test_a_claim_does_not_count_before_its_answer(database: Database, clock: SystemClock) -> None:
+    """Counting is a third of what a claim costs; the claim itself is on the ledger at once."""
+    account, _, _ = await _channel(database)
+    async with database.transaction() as connection:
+        await pace.set_pace(connection, account, Allowance(ceiling=60))
+        await pace.empty_all(connection)
+    await database.pool.execute("UPDATE pace SET tat = clock_now() - interval '1 day'")
+    async with database.transaction() as connection:
+        granted = await pace.claim_send(connection, Claim(account, 0, 0.0), "send")
+    assert isinstance(granted, pace.GrantedSend)
+    assert await counted(database, "account_hours") == []
+    log = CallLog(database, clock)
+    log.answer(granted.call, CallOutcome.OK)
+    await log.flush()
+    [row] = await counted(database, "account_hours")
+    assert (row["requests"], row["sends"], row["errors"]) == (1, 1, 0)
 
 
 async def test_a_check_counts_what_it_took_and_what_it_would_have_taken(database: Database) -> None:

@@ -44,7 +44,7 @@ _COUNT = {
                 count(*) FILTER (WHERE charged AND outcome <> 'not_sent') AS sends,
                 count(*) FILTER (WHERE outcome IN ('asked_to_wait', 'unknown', 'failed')) AS errors,
                 0 AS checks, 0 AS check_requests, 0 AS check_places
-            FROM calls WHERE at >= $1 AND at < $2
+            FROM calls WHERE at >= $1 AND at < $2 AND outcome <> 'claimed'
             GROUP BY 1, 2
             UNION ALL
             SELECT account, date_trunc('hour', ended_at, 'UTC'), 0, 0, 0, count(*),
