@@ -17,7 +17,7 @@ from tidegate.core.clock import SystemClock
 from tidegate.database.pool import Database
 from tidegate.lanes import Lane, ReadLimits, SendLimits
 from tidegate.lanes.queries.calls import CallLog
-from tidegate.lanes.rules.send_rate import Allowance
+from tidegate.lanes.rules.slowdown_after_warning import Allowance
 from tidegate.loopback.owned_account import add_account, open_lane
 from tidegate.loopback.whatsapp import WhatsAppServer, World
 from tidegate.platforms.whatsapp import WHATSAPP

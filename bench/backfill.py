@@ -31,7 +31,7 @@ from tidegate.history.queries import channel_histories
 from tidegate.history.rules.backfill_plan import PortionBudget
 from tidegate.lanes import ReadLimits
 from tidegate.platforms.discord import DISCORD
-from tidegate.scans.rules.call_plan import CallLimits
+from tidegate.scans.rules.call_bounds import CallLimits
 from tidegate.scans.scan_context import ScanContext
 
 PER_SECOND = 10

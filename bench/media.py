@@ -52,7 +52,7 @@ from tidegate.platforms.telegram import TELEGRAM
 from tidegate.platforms.telegram.account_sign_in import sign_in
 from tidegate.platforms.telegram.connector import ask_control, telegram_opener
 from tidegate.scans.channel_catalogue import sync_channels
-from tidegate.scans.rules.call_plan import CallLimits
+from tidegate.scans.rules.call_bounds import CallLimits
 from tidegate.scans.scan_context import ScanContext
 
 LATENCY_MS = 50

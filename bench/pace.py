@@ -15,7 +15,7 @@ from tidegate.core.clock import SystemClock
 from tidegate.core.ids import AccountId
 from tidegate.database.pool import Database
 from tidegate.lanes.queries import pace
-from tidegate.lanes.rules.send_rate import Allowance
+from tidegate.lanes.rules.slowdown_after_warning import Allowance
 from tidegate.platforms.whatsapp import WHATSAPP
 
 ACCOUNTS = 100

@@ -13,7 +13,7 @@ from tidegate.archives.rules.retry import RetryPolicy
 from tidegate.archives.rules.set_assembly import SetPolicy
 from tidegate.cycles.cycle import CyclePolicy
 from tidegate.loopback.telegram import World
-from tidegate.scans.rules.call_plan import CallLimits
+from tidegate.scans.rules.call_bounds import CallLimits
 from tidegate.scans.rules.scan_decision import ScanPolicy
 
 

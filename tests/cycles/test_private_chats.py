@@ -14,7 +14,7 @@ from tidegate.app.doctor.platform_checks import platform_checks
 from tidegate.channels.queries import channels
 from tidegate.channels.queries.channels import NO_TOPIC
 from tidegate.core.errors import PlatformError
-from tidegate.cycles.forecast import foresee
+from tidegate.cycles.cycle_forecast import foresee
 from tidegate.loopback.faults import Fault, FaultKind
 from tidegate.loopback.telegram import TelegramServer, World
 from tidegate.loopback.telegram.world.channels import Channel

@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 
 from tests.scenes.telegram_mirror import Mirror
-from tidegate.cycles.forecast import foresee
+from tidegate.cycles.cycle_forecast import foresee
 from tidegate.loopback.faults import Fault, FaultKind
 from tidegate.loopback.telegram import World
 from tidegate.loopback.telegram.world.channels import Channel

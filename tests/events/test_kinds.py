@@ -20,7 +20,7 @@ from tidegate.events.kinds import KINDS, parse
 from tidegate.events.kinds.archives import ArchiveFiled
 from tidegate.events.kinds.channels import ChannelRead
 from tidegate.events.kinds.lanes import LanePaused
-from tidegate.web.live.event_text import event_words
+from tidegate.web.live.event_sentences import event_words
 
 SRC = Path(__file__).parent.parent.parent / "src" / "tidegate"
 IN_SQL = re.compile(r"'([a-z_]+\.[a-z_]+)'")

@@ -19,7 +19,7 @@ from tidegate.core.ids import ChannelId
 from tidegate.database.pool import Database
 from tidegate.lanes import CallGate, Lane, ReadLimits, SendLimits
 from tidegate.lanes.queries.calls import CallLog
-from tidegate.lanes.rules.send_rate import Allowance
+from tidegate.lanes.rules.slowdown_after_warning import Allowance
 from tidegate.platforms.interface import SendKey
 from tidegate.platforms.telegram import TELEGRAM
 

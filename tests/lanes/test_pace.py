@@ -24,7 +24,7 @@ from tidegate.lanes.queries.pace import ChatLimit, GrantedSend, HeldBack
 from tidegate.lanes.rules import pace_bucket
 from tidegate.lanes.rules.pace_bucket import MINUTE, Pace, PaceBucket
 from tidegate.lanes.rules.send_caps import Caps, WarmUp, held_back_until
-from tidegate.lanes.rules.send_rate import Allowance
+from tidegate.lanes.rules.slowdown_after_warning import Allowance
 from tidegate.platforms.whatsapp import WHATSAPP
 
 pytestmark = pytest.mark.both_servers

@@ -16,7 +16,7 @@ from tidegate.database.pool import Database, now_of
 from tidegate.history.queries import deletions, messages
 from tidegate.lanes.queries import pace
 from tidegate.lanes.queries.calls import CallLog
-from tidegate.lanes.rules.send_rate import Allowance
+from tidegate.lanes.rules.slowdown_after_warning import Allowance
 from tidegate.maintenance import hour_sums
 
 HOUR = timedelta(hours=1)

@@ -24,7 +24,7 @@ from tidegate.core.platform import Platform
 from tidegate.database.pool import Database
 from tidegate.lanes import Lane, ReadLimits, SendLimits
 from tidegate.lanes.queries.calls import CallLog
-from tidegate.lanes.rules.send_rate import Allowance
+from tidegate.lanes.rules.slowdown_after_warning import Allowance
 from tidegate.loopback.owned_account import open_lane
 from tidegate.platforms.interface import Channel
 from tidegate.platforms.telegram import TELEGRAM

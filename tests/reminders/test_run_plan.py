@@ -14,7 +14,7 @@ from tidegate.channels.queries import channels
 from tidegate.core.errors import BadInput, OutcomeUnknown
 from tidegate.core.ids import ChannelId
 from tidegate.core.platform import Platform
-from tidegate.lanes.rules.send_rate import Allowance
+from tidegate.lanes.rules.slowdown_after_warning import Allowance
 from tidegate.platforms.discord import DISCORD
 from tidegate.platforms.interface import Channel
 from tidegate.platforms.telegram import TELEGRAM

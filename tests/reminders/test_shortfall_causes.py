@@ -6,7 +6,7 @@ from datetime import timedelta
 
 from tests.reminders.conftest import Scene, Shop
 from tidegate.lanes.rules.send_caps import Caps, WarmUp
-from tidegate.lanes.rules.send_rate import Allowance, burst_warning
+from tidegate.lanes.rules.slowdown_after_warning import Allowance, burst_warning
 from tidegate.reminders.queries import reminders
 from tidegate.reminders.reminder_estimate import ReminderEstimate, estimate_plan
 from tidegate.reminders.runs import run_controls

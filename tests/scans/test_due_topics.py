@@ -24,7 +24,7 @@ from tidegate.platforms.telegram import TELEGRAM
 from tidegate.scans.queries import scan_memory
 from tidegate.scans.queries.due_topics import CycleMoment, IdleTopics, count_asleep, load_awake, rest
 from tidegate.scans.queries.scan_memory import AccountMemory, ScanPlace
-from tidegate.scans.rules.call_plan import SelectedTopic
+from tidegate.scans.rules.call_bounds import SelectedTopic
 from tidegate.scans.rules.scan_decision import (
     GateChange,
     ScanOutcome,

@@ -26,7 +26,7 @@ from tidegate.history.newest_reconciliation import reconcile
 from tidegate.history.queries import channel_histories
 from tidegate.lanes import Lane, SendLimits
 from tidegate.lanes.queries.calls import CallLog
-from tidegate.lanes.rules.send_rate import Allowance
+from tidegate.lanes.rules.slowdown_after_warning import Allowance
 from tidegate.loopback.database_clock import hold
 from tidegate.loopback.owned_account import add_account, open_lane
 from tidegate.loopback.telegram import TelegramServer, World

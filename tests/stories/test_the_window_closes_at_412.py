@@ -20,7 +20,7 @@ from tidegate.database.pool import Database
 from tidegate.lanes import Lane, SendLimits
 from tidegate.lanes.queries.calls import CallLog
 from tidegate.lanes.rules.pace_bucket import Pace
-from tidegate.lanes.rules.send_rate import Allowance
+from tidegate.lanes.rules.slowdown_after_warning import Allowance
 from tidegate.loopback.owned_account import add_account, open_lane
 from tidegate.loopback.telegram import TelegramServer
 from tidegate.loopback.telegram import World as TelegramWorld

@@ -28,7 +28,7 @@ from tidegate.events.kinds.history import BackfillProgressed
 from tidegate.events.queries import feed
 from tidegate.maintenance import database_copies
 from tidegate.reminders.queries import target_lists
-from tidegate.web.live.event_text import ProgressBar, bar, command_words, event_summary, event_words
+from tidegate.web.live.event_sentences import ProgressBar, bar, command_words, event_summary, event_words
 from tidegate.web.pages.queries.home import WorkProgress
 
 LATER = datetime(2026, 3, 1, 12, 0, 5, tzinfo=UTC)

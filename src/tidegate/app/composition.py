@@ -29,7 +29,7 @@ from tidegate.lanes import ReadLimits, SendLimits
 from tidegate.lanes.queries.calls import CallLog
 from tidegate.lanes.rules.pace_bucket import Pace
 from tidegate.lanes.rules.send_caps import Caps, WarmUp
-from tidegate.lanes.rules.send_rate import Allowance
+from tidegate.lanes.rules.slowdown_after_warning import Allowance
 from tidegate.maintenance import hour_sums
 from tidegate.maintenance.database_opening import prepare
 from tidegate.maintenance.retention import Retention, sweep

@@ -14,7 +14,7 @@ from tidegate.media.file_fetcher import MediaSetup
 from tidegate.media.local_store import LocalStore
 from tidegate.media.s3_store import open_s3_store
 from tidegate.media.store import MediaStore
-from tidegate.scans.rules.call_plan import CallLimits
+from tidegate.scans.rules.call_bounds import CallLimits
 from tidegate.scans.rules.scan_decision import ScanPolicy
 from tidegate.workers.dead_process_check import this_host
 

@@ -24,7 +24,7 @@ from tidegate.app.settings import Settings
 from tidegate.core.durations import span_text
 from tidegate.core.errors import BadInput
 from tidegate.core.files.trusted_files import NotReached, TrustedFile, read_trusted, require_trusted_folder
-from tidegate.lanes.rules.send_rate import burst_warning
+from tidegate.lanes.rules.slowdown_after_warning import burst_warning
 
 PREFIX = "TIDEGATE_"
 DEFAULT = "default"

@@ -32,7 +32,7 @@ from tidegate.media import avatars
 from tidegate.platforms.interface import ChannelUpdates, Difference, FilePage, FileSearch, Head, TooLong, Topic
 from tidegate.scans.queries import scan_memory, topic_titles
 from tidegate.scans.queries.scan_memory import ScanPlace
-from tidegate.scans.rules.call_plan import ReadPlan
+from tidegate.scans.rules.call_bounds import ReadPlan
 from tidegate.scans.rules.scan_decision import INDEX_LAG, ScanMemory, ScanOutcome, Verdict, after_scan, search_above
 from tidegate.scans.scan_context import ScanContext
 

@@ -36,7 +36,7 @@ from tidegate.scans.channel_catalogue import sync_topics
 from tidegate.scans.queries import due_topics, scan_memory
 from tidegate.scans.queries.due_topics import CycleMoment
 from tidegate.scans.queries.scan_memory import AccountMemory, ScanPlace
-from tidegate.scans.rules.call_plan import CallLimits, ReadPlan, plan_reading
+from tidegate.scans.rules.call_bounds import CallLimits, ReadPlan, plan_reading
 from tidegate.scans.rules.scan_decision import (
     SKIPS,
     GateChange,

@@ -9,7 +9,7 @@ from tidegate.accounts.owned_transaction import owned_transaction
 from tidegate.core.ids import ChannelId
 from tidegate.core.platform_call import IDS_A_CALL
 from tidegate.database.pool import now_of
-from tidegate.history.background.budgeted_reading import PASS_EVERY, calls_a_pass, read_within
+from tidegate.history.background.call_budget import PASS_EVERY, calls_a_pass, read_within
 from tidegate.history.deletion_check import as_updates
 from tidegate.history.ingest import IngestTally, take_in
 from tidegate.history.queries import partial_messages

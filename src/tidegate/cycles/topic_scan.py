@@ -18,7 +18,7 @@ from tidegate.history.queries import messages
 from tidegate.platforms.interface import ChannelUpdates, Head, TooLong, Topic
 from tidegate.scans.queries import scan_memory
 from tidegate.scans.queries.scan_memory import ScanPlace
-from tidegate.scans.rules.call_plan import SelectedTopic, plan_topics, topics_to_search
+from tidegate.scans.rules.call_bounds import SelectedTopic, plan_topics, topics_to_search
 from tidegate.scans.rules.scan_decision import SKIPS, GateChange, ScanOutcome, Verdict, after_scan, judge_topic
 from tidegate.scans.scan_context import ScanContext
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from tidegate.lanes.rules.pace_bucket import Pace
-from tidegate.lanes.rules.send_rate import Allowance
+from tidegate.lanes.rules.slowdown_after_warning import Allowance
 
 HAND_OVER_WITHIN = timedelta(milliseconds=500)
 """A claimed send that reaches the client later than this is not sent: the slack of the pace covers no more.

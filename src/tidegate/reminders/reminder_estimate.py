@@ -14,7 +14,7 @@ from tidegate.database.pool import Connection
 from tidegate.lanes.queries import pace
 from tidegate.lanes.rules.send_estimate import Estimate, ahead_at, estimate
 from tidegate.lanes.rules.send_hours import WindowDay
-from tidegate.lanes.rules.send_rate import Allowance, burst_warning
+from tidegate.lanes.rules.slowdown_after_warning import Allowance, burst_warning
 from tidegate.reminders.definition import WhenClosed
 from tidegate.reminders.queries import runs
 from tidegate.reminders.queries.reminders import KeptReminder

@@ -14,7 +14,7 @@ from tidegate.core.ids import CycleNumber
 from tidegate.database.pool import Database
 from tidegate.lanes import Lane
 from tidegate.scans.queries.scan_memory import ScanPlace
-from tidegate.scans.rules.call_plan import CallLimits
+from tidegate.scans.rules.call_bounds import CallLimits
 
 log = structlog.get_logger()
 

@@ -17,7 +17,7 @@ from starlette.types import Send
 from tidegate.media.queries.avatars import KeptAvatar
 from tidegate.media.queries.served_files import ServedBytes, ServedFile
 from tidegate.media.store import BytesMissing, MediaStore, StoreTrouble
-from tidegate.web.rules.file_headers import (
+from tidegate.web.rules.file_response_headers import (
     DOWNLOADED_AS,
     ByteRange,
     NoSuchBytes,

@@ -12,7 +12,7 @@ from tidegate.core.ids import ChannelKey, MessageId
 from tidegate.history.queries.timeline import AttachedFile
 from tidegate.media.queries.served_files import ServedFile
 from tidegate.media.rules.media_policy import REASONS, SkipReason
-from tidegate.web.rules.file_headers import INLINE, is_inline
+from tidegate.web.rules.file_response_headers import INLINE, is_inline
 
 PLAYABLE = sorted(kind for kind in INLINE if not kind.startswith("audio/"))
 """Types that can be looked at."""

@@ -16,7 +16,7 @@ from fastapi.responses import RedirectResponse, Response
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from tidegate import __version__
-from tidegate.web.rules.page_sentences import without_commands
+from tidegate.web.rules.command_removal import without_commands
 from tidegate.web.server.streamed_responses import PiecewiseResponse, made_in_thread
 from tidegate.web.site_address import site_of
 from tidegate.web.static_files import all_assets

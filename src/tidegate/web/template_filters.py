@@ -17,9 +17,9 @@ from tidegate.core.durations import span_text
 from tidegate.core.platform import platform_named
 from tidegate.core.rules.readable_values import counted, readable_size
 from tidegate.web.rules import archive_labels, channel_labels
+from tidegate.web.rules.command_removal import without_commands
 from tidegate.web.rules.formatted_text import host_of, safe_address
 from tidegate.web.rules.message_details import reaction_words
-from tidegate.web.rules.page_sentences import without_commands
 
 _BRIEF = 120
 _NONE = Markup('<span class="none">—</span>')

@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 
 from tests.cycles.guilds.conftest import COUNTING, PAGES, GuildMirror, channels_of, talk
 from tidegate.cycles.cycle import CyclePolicy
-from tidegate.cycles.forecast import CycleForecast, foresee
+from tidegate.cycles.cycle_forecast import CycleForecast, foresee
 from tidegate.history.rules.backfill_plan import PortionBudget
 from tidegate.loopback.discord import World
 from tidegate.loopback.discord.world.places import Channel, Guild
 from tidegate.loopback.discord.world.threads import start
-from tidegate.scans.rules.call_plan import CallBounds
+from tidegate.scans.rules.call_bounds import CallBounds
 from tidegate.scans.rules.scan_decision import Verdict
 
 budgets = st.builds(

@@ -17,7 +17,7 @@ from tidegate.core.ids import ChannelId, GuildId, MessageId
 from tidegate.database.pool import Database
 from tidegate.lanes import Lane, ReadLimits, SendLimits
 from tidegate.lanes.queries.calls import CallLog, sums
-from tidegate.lanes.rules.send_rate import Allowance
+from tidegate.lanes.rules.slowdown_after_warning import Allowance
 from tidegate.loopback.discord import DiscordServer, World
 from tidegate.loopback.discord.world import threads
 from tidegate.loopback.discord.world.permissions import Overwrite, Permission

@@ -19,7 +19,7 @@ from tidegate.core.ids import ChannelId, MessageId, TopicId, UploadId
 from tidegate.database.pool import Database
 from tidegate.lanes import Lane, ReadLimits, SendLimits
 from tidegate.lanes.queries.calls import CallLog, sums
-from tidegate.lanes.rules.send_rate import Allowance
+from tidegate.lanes.rules.slowdown_after_warning import Allowance
 from tidegate.loopback.faults import Fault, FaultKind
 from tidegate.loopback.owned_account import add_account, open_lane
 from tidegate.loopback.telegram import TelegramServer, World

@@ -33,7 +33,7 @@ async def _plan(name: str | None, *, as_json: bool) -> None:
     from tidegate.accounts.queries import accounts
     from tidegate.app.platform_registry import platforms
     from tidegate.app.policies import policy_of
-    from tidegate.cycles.forecast import foresee
+    from tidegate.cycles.cycle_forecast import foresee
     from tidegate.scans.queries.due_work import next_cycles
     from tidegate.web.rules.channel_labels import checks_counted
 

@@ -10,7 +10,7 @@ from tidegate.accounts.owned_transaction import owned_transaction
 from tidegate.core.errors import PlatformError
 from tidegate.core.ids import ChannelKey
 from tidegate.database.pool import Connection, now_of
-from tidegate.history.background.budgeted_reading import PASS_EVERY, calls_a_pass, read_within
+from tidegate.history.background.call_budget import PASS_EVERY, calls_a_pass, read_within
 from tidegate.history.history_pages import Answer, HistoryPolicy, HistoryPortion, history_lock, load, read_page
 from tidegate.history.queries import verification
 from tidegate.history.rules.page_request import PageAsked, Walk

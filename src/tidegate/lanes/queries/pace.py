@@ -1,8 +1,8 @@
 """The pace of every account, stored so that no crash, restart or takeover forgets which sends were made.
 
-The rules are ``pace_bucket``, ``send_caps`` and ``send_rate`` in ``lanes.rules``. Charging is also implemented in SQL,
-as ``claim_send``. It must be one round trip, and must read the database's clock after the row is locked. Rare changes
-use the rules themselves.
+The rules are ``pace_bucket``, ``send_caps`` and ``slowdown_after_warning`` in ``lanes.rules``. Charging is also
+implemented in SQL, as ``claim_send``. It must be one round trip, and must read the database's clock after the row is
+locked. Rare changes use the rules themselves.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from tidegate.database.pool import Connection
 from tidegate.lanes.rules.pace_bucket import Pace, PaceBucket, corrected, repaced
 from tidegate.lanes.rules.send_caps import warm_up_cap, warm_up_since
 from tidegate.lanes.rules.send_estimate import SendSupply
-from tidegate.lanes.rules.send_rate import Allowance, SendRate, climb, cut
+from tidegate.lanes.rules.slowdown_after_warning import Allowance, SendRate, climb, cut
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from tidegate.platforms import interface
 from tidegate.platforms.discord import file_reader, send_requests, translation
 from tidegate.platforms.discord.gateway.connection import GatewayConnection
 from tidegate.platforms.discord.gateway.gateway_events import GatewayEvents
-from tidegate.platforms.discord.history_permission import HistoryPermission
+from tidegate.platforms.discord.history_proof import HistoryProof
 from tidegate.platforms.discord.message_content_intent import is_blank
 from tidegate.platforms.discord.permissions import Json
 from tidegate.platforms.discord.rest import RestClient, bucket_of
@@ -58,7 +58,7 @@ class DiscordAccount:
         self._events = events
         self._gateway = gateway
         self._guilds = events.guilds
-        self._permission = HistoryPermission(rest, events.guilds)
+        self._permission = HistoryProof(rest, events.guilds)
 
     async def close(self) -> None:
         if self._gateway is not None:

@@ -26,7 +26,7 @@ from neonize.utils.jid import build_jid
 from tidegate.core.child_protocol import Frame, pack, read
 from tidegate.core.clock import SystemClock
 from tidegate.platforms.whatsapp import message_content
-from tidegate.platforms.whatsapp.events import listen, written
+from tidegate.platforms.whatsapp.child_events import listen, written
 
 _CLOCK = SystemClock()
 _LOOKS_A_LIMIT = 8

@@ -1,7 +1,7 @@
 """Whether a channel or topic deserves calls in this cycle, and what is stored of it afterwards (seed 000).
 
 A *place* is a channel, or a topic of a forum channel. A cycle decides a verdict for each place and asks the gate about
-every channel. It reads what ``call_plan`` makes of the answers, and stores how the scan ended. Fetching a failed
+every channel. It reads what ``call_bounds`` makes of the answers, and stores how the scan ended. Fetching a failed
 archive again is separate: ``archives.rules.retry`` says when, and no verdict can prevent it.
 """
 

@@ -11,7 +11,7 @@ from tidegate.core.ids import ChannelId
 from tidegate.core.rules.readable_values import counted
 from tidegate.events.kinds.channels import ChannelRead
 from tidegate.events.queries.feed import Event
-from tidegate.web.live.event_text import event_summary
+from tidegate.web.live.event_sentences import event_summary
 
 TITLES: Mapping[str, str] = {
     "channel.read": "New messages in",

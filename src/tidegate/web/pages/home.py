@@ -21,7 +21,7 @@ from tidegate.web.auth.token_check import InDatabase
 from tidegate.web.charts.activity_charts import activity, zone_from
 from tidegate.web.charts.rules.time_buckets import ChartRange
 from tidegate.web.live.activity_lines import channels_in, grouped_lines
-from tidegate.web.live.event_text import bar, command_words
+from tidegate.web.live.event_sentences import bar, command_words
 from tidegate.web.menu import LINKS, all_problems, menu_of
 from tidegate.web.page_response import page
 from tidegate.web.pages.media import storage

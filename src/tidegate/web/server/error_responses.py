@@ -16,7 +16,7 @@ from tidegate.core.errors import BadInput, NotNow, NotThere, TidegateError, Unst
 from tidegate.database.pool import AWAY
 from tidegate.web.page_response import is_htmx, page
 from tidegate.web.refused_field import FIELD_HEADER, RefusedField
-from tidegate.web.rules.page_sentences import without_commands
+from tidegate.web.rules.command_removal import without_commands
 from tidegate.web.template_filters import cut, steady
 
 _NAMED = 10

@@ -24,7 +24,7 @@ from tidegate.web.auth.page_session import GuardedRouter
 from tidegate.web.auth.token_check import AsSet, InDatabase
 from tidegate.web.page_response import go_to, page
 from tidegate.web.pages.queries import account_facts
-from tidegate.web.rules.page_sentences import without_commands
+from tidegate.web.rules.command_removal import without_commands
 
 pages = GuardedRouter()
 

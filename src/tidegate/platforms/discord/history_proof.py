@@ -15,7 +15,7 @@ from tidegate.platforms.discord.rest import RestClient
 from tidegate.platforms.discord.translation import THREADS
 
 
-class HistoryPermission:
+class HistoryProof:
     """Asks Discord itself for the account's permissions; these few calls are counted as connecting."""
 
     def __init__(self, rest: RestClient, guilds: GuildCache) -> None:

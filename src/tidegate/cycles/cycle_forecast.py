@@ -22,7 +22,7 @@ from tidegate.history.queries import channel_histories
 from tidegate.scans.queries import due_topics
 from tidegate.scans.queries.due_topics import CycleMoment, IdleTopics
 from tidegate.scans.queries.scan_memory import AccountMemory, ScanPlace
-from tidegate.scans.rules.call_plan import (
+from tidegate.scans.rules.call_bounds import (
     CallBounds,
     SelectedTopic,
     foresee_channel,

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidegate.web.rules.page_sentences import without_commands
+from tidegate.web.rules.command_removal import without_commands
 
 
 @pytest.mark.parametrize(

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from tests.scenes.telegram_mirror import Mirror, make_mirror
 from tidegate.cycles.cycle import CyclePolicy
-from tidegate.cycles.forecast import foresee
+from tidegate.cycles.cycle_forecast import foresee
 from tidegate.history.history_pages import HistoryPolicy
 from tidegate.loopback.telegram import World
 from tidegate.loopback.telegram.world.channels import Channel
-from tidegate.scans.rules.call_plan import CallLimits
+from tidegate.scans.rules.call_bounds import CallLimits
 
 _numbers = itertools.count()
 

@@ -6,7 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidegate.web.rules.file_headers import ByteRange, NoSuchBytes, disposition, is_inline, named_tag, read_range
+from tidegate.web.rules.file_response_headers import (
+    ByteRange,
+    NoSuchBytes,
+    disposition,
+    is_inline,
+    named_tag,
+    read_range,
+)
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests.scans.rules.scan_memories import memories
 from tidegate.archives.rules.retry import calls_to_retry
-from tidegate.scans.rules.call_plan import (
+from tidegate.scans.rules.call_bounds import (
     CallBounds,
     CallLimits,
     ReadPlan,

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tidegate.lanes.rules.pace_bucket import MICROSECOND, MINUTE
 from tidegate.lanes.rules.send_caps import HOUR
-from tidegate.lanes.rules.send_rate import LONGEST_BACK_OFF, Allowance, SendRate, climb, cut
+from tidegate.lanes.rules.slowdown_after_warning import LONGEST_BACK_OFF, Allowance, SendRate, climb, cut
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 SECOND = timedelta(seconds=1)
