@@ -16,8 +16,6 @@ from tidegate.media.rules.media_policy import (
 )
 
 _KIND = "The policy no longer keeps this kind here."
-_LARGER = "The policy no longer keeps files as large as these."
-_SURPLUS = "The channel has more than its limit: the oldest."
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,11 +57,11 @@ def unneeded_files(
     if _may_be_archives(place, kind):
         return None
     if kept.larger:
-        stills = policy.beyond is MediaAction.THUMBNAIL
-        return UnneededFiles(_LARGER, kept.larger, above=policy.largest, keeps_thumbnails=stills)
+        why, stills = "The policy no longer keeps files as large as these.", policy.beyond is MediaAction.THUMBNAIL
+        return UnneededFiles(why, kept.larger, above=policy.largest, keeps_thumbnails=stills)
     surplus = 0 if policy.whole_limit is None else kept.in_channel - policy.whole_limit
     if surplus > 0:
-        return UnneededFiles(_SURPLUS, min(surplus, kept.bytes), oldest=True)
+        return UnneededFiles("The channel has more than its limit: the oldest.", min(surplus, kept.bytes), oldest=True)
     return None
 
 
