@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.cli.account_commands import ask
 from tests.cli.channel_commands import add_account, control, do, told
 from tests.cli.command_result import run
 from tests.cli.program import tidegate
@@ -66,6 +67,25 @@ async def test_protected_files_are_kept_once_the_operator_says_so(control: str, 
     assert tidegate("media", "policy", "--protected", home=home).returncode == 0
     assert told(home, "media", "fetch")["kept"] == 1
     assert [row["sha256"] for row in told(home, "media", "list")] == [DIGEST]
+
+
+async def test_what_destroys_itself_is_kept_once_the_operator_says_so(control: str, home: Path) -> None:
+    """A picture that is gone ten seconds after it was seen: named in the list, and read only with the option."""
+    await add_account(home, control)
+    [number] = do(control, "/telegram/post", {"channel": "Vault", "kind": "photo"})["ids"]
+    [shown] = [one for one in ask(f"{control}/truth/telegram/Vault") if one["id"] == number]
+    fleeting = shown["raw"]["media"] | {"ttl_seconds": 10}
+    do(control, "/telegram/edit", {"channel": "Vault", "id": number, "raw": {"media": fleeting}})
+    told(home, "channel", "sync", "reader")
+    assert tidegate("channel", "enable", "Vault", "--full", home=home).returncode == 0
+    told(home, "cycle", "reader")
+    assert told(home, "media", "fetch")["kept"] == 0
+    [row] = told(home, "media", "list", "--kind", "picture")
+    assert (row["state"], row["reason"]) == ("skipped", "The file destroys itself after it was seen.")
+    assert tidegate("media", "policy", "--protected", home=home).returncode == 0
+    assert told(home, "media", "fetch")["kept"] == 1
+    [row] = told(home, "media", "list", "--kind", "picture")
+    assert row["sha256"] == shown["files"][0]["sha256"]
 
 
 async def test_archives_of_an_archives_only_channel_are_kept_on_request(control: str, home: Path) -> None:
