@@ -59,6 +59,7 @@ def stored_facts(row: Any) -> Facts:
     content, counts = row["content"] or {}, row["counts"] or {}
     reply, forward = content.get("reply") or {}, content.get("forward")
     marks, poll = content.get("marks", []), content.get("poll")
+    raw = unpack(row["raw"])
     return {
         "at": row["at"],
         "text": row["text"],
@@ -84,6 +85,7 @@ def stored_facts(row: Any) -> Facts:
         "views": counts.get("views"),
         "forwards": counts.get("forwards"),
         "replies": counts.get("replies"),
+        "discussion": raw.get("replies", {}).get("channel_id"),
         "service": bool(content.get("service")),
         "files": [(name, int(size)) for name, size in row["held"] or []],
         "album": row["album"],
@@ -91,7 +93,7 @@ def stored_facts(row: Any) -> Facts:
         "silent": "silent" in marks,
         "expires_at": instant(content["expires_at"]) if content.get("expires_at") else None,
         "unsupported": row["kind"] == "unsupported",
-        "raw": unpack(row["raw"]),
+        "raw": raw,
     }
 
 

@@ -48,6 +48,7 @@ def telegram_facts(row: Facts, people: dict[int, Facts], title: str) -> Facts:
         "views": raw.get("views"),
         "forwards": raw.get("forwards"),
         "replies": raw.get("replies", {}).get("replies"),
+        "discussion": raw.get("replies", {}).get("channel_id"),
         "service": "action" in raw,
         "files": _files(row, media),
         "album": raw.get("grouped_id"),

@@ -59,6 +59,18 @@ def test_what_cannot_be_read_is_kept_as_it_came() -> None:
     assert found.raw == {"media": {"_": "MessageMediaToDo", "todo": {"_": "TodoList"}}}
 
 
+@pytest.mark.parametrize("number", [0, 12])
+def test_of_an_unreadable_post_with_comments_the_group_is_kept(number: int) -> None:
+    """As of one that is read: without what a further comment changes."""
+    replies = types.MessageReplies(number, 1, comments=True, channel_id=7, read_max_id=number)
+    found = storable(message(media=types.MessageMediaToDo(types.TodoList(None, None)), replies=replies))
+    assert found.raw["replies"] == {"_": "MessageReplies", "comments": True, "channel_id": 7}
+    plain = storable(
+        message(media=types.MessageMediaToDo(types.TodoList(None, None)), replies=types.MessageReplies(number, 1))
+    )
+    assert "replies" not in plain.raw
+
+
 @pytest.mark.parametrize(
     "name", ["fwd_from", "reply_to", "reactions", "replies", "reply_markup", "rich_message", "factcheck"]
 )

@@ -113,6 +113,15 @@ class TestReactions:
         told = types.MessageReactions([types.ReactionCount(types.ReactionEmoji("👍"), 2)], min=True)
         assert read(message(reactions=told)).reactions == (Reaction("👍", 2),)
 
+    def test_comments_name_their_group_whatever_their_number(self) -> None:
+        """A comment is no edit of the post: the discussion group is kept as it came, and of comments only a number."""
+        before, after = (
+            read(message(replies=types.MessageReplies(number, 1, comments=True, channel_id=7, max_id=number or None)))
+            for number in (0, 12)
+        )
+        assert before.raw == after.raw == {"replies": {"_": "MessageReplies", "comments": True, "channel_id": 7}}
+        assert (before.counts.replies, after.counts.replies) == (0, 12)
+
     @pytest.mark.parametrize("hidden", [True, False])
     def test_a_reaction_is_never_an_edit(self, hidden: bool) -> None:
         """Telegram sends one as an edit; nothing that makes an edit differs, however many other things moved."""

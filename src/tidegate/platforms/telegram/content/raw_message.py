@@ -3,7 +3,8 @@
 Left out, so that an unchanged message stays equal for every reading account at any time:
 
 - what depends on the account: access hashes, file references, ``out``, ``mentioned``, one's own choices;
-- what depends on the time: reactions, views, results of polls, the edit date, availability of gifts, data centres;
+- what depends on the time: reactions, views, results of polls, the edit date, availability of gifts, data centres,
+  and of comments all but the group they are written in;
 - what has a column or a field of its own: text, author, marks, the fields of a preview, details;
 - entities that their span restores. One that it does not restore is kept as it came;
 - ``cached_page``: Telegram's copy of a linked page is not part of the message.
@@ -41,7 +42,8 @@ _NEVER = frozenset(
         "access_hash", "file_reference", "dc_id", "hash", "cached_page", "credentials", "secret", "out", "views", "min",
         "prepaid_upgrade_hash", "reactions", "sent_reaction", "creator", "chosen", "results", "total_voters",
         "recent_voters", "has_unread_votes", "can_view_stats", "availability_remains", "availability_resale",
-        "per_user_remains", "resell_min_stars", "sold_out", "last_sale_date",
+        "per_user_remains", "resell_min_stars", "sold_out", "last_sale_date", "replies", "replies_pts",
+        "recent_repliers", "max_id", "read_max_id",
     }
 )  # fmt: skip
 """Left out at any depth."""
@@ -97,8 +99,8 @@ _HELD: dict[type, tuple[set[str], dict[str, set[str]]]] = {
 
 def raw_of(found: Any) -> dict[str, Any]:
     """What Telegram sent about a message that was read, beyond our fields; empty for a plain text."""
-    raw: dict[str, Any] = {}
     fields = vars(found)
+    raw = _comments(fields)
     for name in _KEPT:
         if (value := fields.get(name)) and (kept := _field(name, value)):
             raw[name] = kept
@@ -110,7 +112,7 @@ def raw_of(found: Any) -> dict[str, Any]:
 def raw_of_unreadable(found: Any) -> dict[str, Any]:
     """All that Telegram sent about a message that could not be read, without what depends on account and time."""
     fields = vars(found)
-    return {name: encoded(fields[name]) for name in (*_KEPT, "entities") if fields.get(name)}
+    return _comments(fields) | {name: encoded(fields[name]) for name in (*_KEPT, "entities") if fields.get(name)}
 
 
 def raw_of_web_page(page: Any) -> dict[str, Any]:
@@ -124,6 +126,12 @@ def with_web_page(raw: Mapping[str, Any], page: Mapping[str, Any]) -> dict[str, 
     media = {name: value for name, value in dict(raw.get("media") or {}).items() if name != "webpage"}
     media |= {"_": types.MessageMediaWebPage.__name__} | ({"webpage": page} if page else {})
     return others | ({"media": media} if len(media) > 1 else {})
+
+
+def _comments(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Where a channel's post is commented on; all else that is said of replies is a number of the moment."""
+    replies = fields.get("replies")
+    return {"replies": encoded(replies)} if getattr(replies, "comments", None) else {}
 
 
 def _field(name: str, value: Any) -> Any:
