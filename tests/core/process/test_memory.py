@@ -14,7 +14,7 @@ from tidegate.core.clock import SystemClock
 from tidegate.core.process.memory import give_back, without
 
 UNUSED = {
-    "rich": "from tidegate.cli import command_runner; command_runner.loaded()",
+    "rich": "from tidegate.cli import command_runner; command_runner.loaded(); import tidegate.web",
     "PIL, sqlite3": "from tidegate.app import platform_registry as all_of; all_of.adapter_of(all_of.TELEGRAM, R, None)",
 }
 """Libraries, and the code that loads others which would use them."""

@@ -29,12 +29,13 @@ def web(
 
 
 async def _web() -> None:
+    loaded = command_runner.loaded()
+
     from tidegate.app.loop_lag import watch
     from tidegate.core.clock import SystemClock
     from tidegate.web import listening, make_app, raise_open_file_limit, serve_web
 
     raise_open_file_limit()
-    loaded = command_runner.loaded()
     settings = loaded.settings
     with listening(settings) as listener:  # first of all: a port in use starts nothing
         address = address_of(settings, listener)

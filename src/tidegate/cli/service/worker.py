@@ -30,10 +30,11 @@ def serve() -> None:
 
 
 async def _worker() -> None:
+    loaded = command_runner.loaded()  # first, because it keeps libraries out that the others would load
+
     from tidegate.web import listen, make_app, raise_open_file_limit
 
     raise_open_file_limit()
-    loaded = command_runner.loaded()
     settings = loaded.settings
     async with AsyncExitStack() as stack:
         listener = None
@@ -45,11 +46,12 @@ async def _worker() -> None:
 
 
 async def _serve() -> None:
+    loaded = command_runner.loaded()
+
     from tidegate.database.embedded.data_folder import only_serve_in
     from tidegate.web import listening, make_app, raise_open_file_limit
 
     raise_open_file_limit()
-    loaded = command_runner.loaded()
     settings = loaded.settings
     async with AsyncExitStack() as stack:
         stack.enter_context(only_serve_in(settings.home))
