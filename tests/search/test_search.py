@@ -25,9 +25,10 @@ from tidegate.core.message_content import (
     Person,
     Poll,
     PollAnswer,
+    Reply,
 )
 from tidegate.database.pool import Connection, Database
-from tidegate.history.queries import messages
+from tidegate.history.queries import deletions, messages
 from tidegate.people.queries import people
 from tidegate.platforms.interface import File, FileForm, FileRole, Message
 from tidegate.search.queries.message_matches import PLANNED_ONCE, SqlValues, matches
@@ -186,6 +187,20 @@ class TestAsking:
             await messages.store(connection, key, [said(1, "tower")])
             await messages.store(connection, key, [replace(said(1, "castle"), edited_at=NOON)])
             assert (await ids(connection, "tower"), await ids(connection, "castle")) == ([], [1])
+
+    async def test_a_quotation_of_a_deleted_message_is_not_shown(self, database: Database) -> None:
+        """What is deleted is read nowhere unasked: of the reply the rest stays, and it is found as before."""
+        quoting = MessageContent(
+            reply=Reply(quote="red dragon", author="Carl"), preview=LinkPreview("https://a.b", title="Tides")
+        )
+        async with database.transaction() as connection:
+            key = await channel(connection)
+            answers = [replace(said(n, "so it does"), reply_to=MessageId(n - 7), content=quoting) for n in (8, 9)]
+            await messages.store(connection, key, [*TEXTS, *answers])
+            await deletions.mark_deleted(connection, key, [MessageId(1)])
+            for order in HitOrder:
+                found = {one.id: one.texts for one in (await find(connection, "tides", order=order)).found}
+                assert found == {8: ("Carl", "Tides"), 9: ("Carl", "red dragon", "Tides")}
 
 
 class TestOrder:

@@ -164,6 +164,9 @@ class TestContent:
         asked = {"since": 70, "raw": True}
         assert "zebra" not in (await client.get(MESSAGES, params=asked)).text
         assert "zebra" not in (await client.get("/api/context/7")).text
+        found = (await client.get("/api/search", params={"q": "pier"})).json()["results"]
+        assert 71 in [one["id"] for one in found]
+        assert "zebra" not in str(found)
         assert (await client.get(MESSAGES, params={**asked, "deleted": True})).text.count("zebra") == 7
 
     async def test_who_wrote(self, client: httpx.AsyncClient, database: Database, kept: KnownChannel) -> None:

@@ -18,13 +18,13 @@ from tests.web.seen_channels import see
 from tests.web.visiting import htmx, sign_in, visiting
 from tidegate.archives.queries import previews
 from tidegate.channels.queries.channels import KnownChannel
-from tidegate.core.ids import AccountId, FileId
-from tidegate.core.message_content import Embed, MessageContent
+from tidegate.core.ids import AccountId, FileId, MessageId
+from tidegate.core.message_content import Embed, MessageContent, Reply
 from tidegate.cycles.queries import cycles
 from tidegate.database.pool import Database
 from tidegate.events.kinds.channels import ChannelRead
 from tidegate.events.queries import feed
-from tidegate.history.queries import messages
+from tidegate.history.queries import deletions, messages
 from tidegate.platforms.interface import File, FileHandle, FileKind
 
 __all__ = ["kept"]  # a fixture
@@ -230,6 +230,21 @@ class TestMessages:
             answer = await client.get("/messages", params={"q": query})
             assert (answer.status_code, sentence in answer.text) == (200, True)
         assert "No results." in (await client.get("/messages", params={"q": "unheard"})).text
+
+    async def test_a_result_quotes_no_deleted_message(
+        self, client: httpx.AsyncClient, database: Database, kept: KnownChannel
+    ) -> None:
+        """As the API: the piece is shown while its message is there."""
+        quoting = MessageContent(reply=Reply(quote="the old tower"))
+        async with database.transaction() as connection:
+            await messages.store(
+                connection, kept.key, [replace(said(5, "agreed"), reply_to=MessageId(1), content=quoting)]
+            )
+        for deleted, shown in (([], True), ([MessageId(1)], False)):
+            async with database.transaction() as connection:
+                await deletions.mark_deleted(connection, kept.key, deleted)
+            text = (await client.get("/messages", params={"q": "old"})).text
+            assert ("agreed" in text, "the <mark>old</mark> tower" in text) == (True, shown)
 
     async def test_results_come_in_pages_and_are_counted(
         self, client: httpx.AsyncClient, database: Database, kept: KnownChannel

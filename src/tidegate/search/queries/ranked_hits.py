@@ -178,7 +178,8 @@ _PARENT = "LEFT JOIN channels o ON o.platform = c.platform AND o.number = c.pare
 
 
 # The newest matches, limited and only then read in full. Each is ranked in the inner query, because sorting and
-# counting rows that carry their words takes longer than ranking a few too many.
+# counting rows that carry their words takes longer than ranking a few too many. What a reply quotes of a deleted
+# message is hidden, as in every other answer about messages.
 _MESSAGES = """
     WITH newest AS (
         SELECT * FROM ({matches}) AS matches
@@ -192,6 +193,8 @@ _MESSAGES = """
     )
     SELECT c.id AS key, c.platform, {place}, c.number AS channel, c.title, m.topic, m.id, m.at, m.author, m.author_id,
         m.text, m.content, b.rank, b.matched,
+        (SELECT a.deleted_at IS NOT NULL FROM messages a WHERE a.channel = m.channel AND a.id = m.reply_to)
+            AS quote_hidden,
         ARRAY(SELECT name FROM attachments a WHERE a.channel = m.channel AND a.message = m.id AND a.role = 'own'
               ORDER BY number) AS files
     FROM best b
@@ -239,7 +242,7 @@ _INSIDE = """
         LIMIT $1
     )
     SELECT c.id AS key, c.platform, {place}, c.number AS channel, c.title, a.topic, p.message AS id, p.at,
-        p.sender AS author, NULL::bigint AS author_id, NULL::jsonb AS content,
+        p.sender AS author, NULL::bigint AS author_id, NULL::jsonb AS content, false AS quote_hidden,
         l.path AS text, '{{}}'::text[] AS files, a.id AS archive, a.name AS archive_name, l.size, l.rank
     FROM last l
     JOIN archives a ON a.id = l.archive
@@ -256,7 +259,7 @@ _INSIDE = """
 
 def _found(kind: str, row: asyncpg.Record) -> SearchHit:
     platform = platform_named(row["platform"])
-    texts = tuple(content_texts(row["content"]))
+    texts = tuple(content_texts(row["content"], quote_hidden=bool(row["quote_hidden"])))
     names = (row["content"] or {}).get("mentions")
     return from_row(
         SearchHit, row, kind=kind, platform=platform, files=tuple(row["files"]), texts=texts, mentions=names

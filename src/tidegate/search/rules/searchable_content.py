@@ -24,13 +24,15 @@ _TEXTS = ("title", "description", "author", "footer", "provider", "site", "name"
 """The fields of embeds, polls, previews, forwards and replies that people read."""
 
 
-def content_texts(content: Mapping[str, Any] | None) -> list[str]:
-    """All texts of a message's content, in their order.
+def content_texts(content: Mapping[str, Any] | None, *, quote_hidden: bool = False) -> list[str]:
+    """All texts of a message's content, in their order; *quote_hidden* leaves out what it quotes of another message.
 
     Another version may have stored it: what is no text where one is expected is left out.
     """
     if not content or not isinstance(content, dict):
         return []
+    if quote_hidden and isinstance(reply := content.get("reply"), dict):
+        content = {**content, "reply": {**reply, "quote": None}}
     found: list[Any] = []
     for name, value in content.items():
         if name in _READ:
