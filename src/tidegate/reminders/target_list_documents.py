@@ -39,7 +39,7 @@ class MemberRow:
 
 @dataclass(frozen=True, kw_only=True)
 class TargetListShown:
-    """A saved list with its groups by title, and the names of the reminders that go to it.
+    """A saved list with its groups in natural order, and the names of the reminders that go to it.
 
     *next* is how many groups to skip for those that follow, and null with the last ones.
     """
