@@ -57,7 +57,7 @@ async def by_template(database: Database, target: Address, file: Path) -> None:
     """Within one server, where the server is the same and the database is not."""
     copied, made = (address.direct.partition("?")[0].rpartition("/")[2] for address in (database.address, target))
     await database.close()
-    connection = await asyncpg.connect(on_database(target, "postgres").direct)
+    connection = await asyncpg.connect(on_database(target, "template1").direct)
     try:
         await connection.execute(f"DROP DATABASE {made}")
         await connection.execute(f"CREATE DATABASE {made} TEMPLATE {copied}")
