@@ -48,11 +48,17 @@ CREATE OR REPLACE TRIGGER calls_counted AFTER INSERT ON calls REFERENCING NEW TA
     FOR EACH STATEMENT WHEN (current_setting('tidegate.claims', true) IS DISTINCT FROM 'on')
     EXECUTE FUNCTION count_calls();
 DO $$
-BEGIN
-    EXECUTE replace(
-        pg_get_functiondef('claim_send'::regproc), E'        WITH charged AS (\n',
+DECLARE
+    written text := pg_get_functiondef('claim_send'::regproc);
+    changed text := replace(
+        written, E'        WITH charged AS (\n',
         E'        PERFORM set_config(''tidegate.claims'', ''on'', true);\n        WITH charged AS (\n'
     );
+BEGIN
+    IF changed = written THEN
+        RAISE EXCEPTION 'claim_send is not the function that the steps before this one made';
+    END IF;
+    EXECUTE changed;
 END $$;
 """
     )
